@@ -12,7 +12,10 @@
 extern crate alloc;
 
 pub mod codes;
+pub mod intake;
+pub mod json;
 pub mod recognise;
+pub mod report;
 pub mod systems;
 pub mod tables;
 pub mod words;

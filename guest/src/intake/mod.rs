@@ -1,0 +1,1 @@
+//! Report → evidence: whatever the driver threw, reduced to what recognising needs.
