@@ -1,0 +1,49 @@
+//! One small stable hash, for jitter, fallback trace ids and fingerprints. Not for secrets.
+
+/// FNV-1a over 64 bits, finished with an avalanche so that every bit of the result can be used.
+/// Source: the FNV reference (Fowler, Noll, Vo); the finisher is MurmurHash3's `fmix64`.
+#[derive(Clone, Copy, Debug)]
+pub struct Hash(u64);
+
+impl Hash {
+    /// The empty hash.
+    pub const fn new() -> Hash {
+        Hash(0xcbf2_9ce4_8422_2325)
+    }
+
+    /// Takes in a text and its end, so that `"ab", "c"` and `"a", "bc"` differ.
+    pub fn text(self, text: &str) -> Hash {
+        text.bytes().fold(self, Hash::byte).byte(0xff)
+    }
+
+    /// Takes in a number.
+    pub fn number(self, number: u32) -> Hash {
+        number.to_le_bytes().into_iter().fold(self, Hash::byte)
+    }
+
+    /// The hash.
+    pub const fn finish(self) -> u64 {
+        let mut hash = self.0;
+        hash ^= hash >> 33;
+        hash = hash.wrapping_mul(0xff51_afd7_ed55_8ccd);
+        hash ^= hash >> 33;
+        hash = hash.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+        hash ^ (hash >> 33)
+    }
+
+    /// A number below `bound`, or 0 where that is 0.
+    pub const fn below(self, bound: u32) -> u32 {
+        (((self.finish() >> 32) * bound as u64) >> 32) as u32
+    }
+
+    /// Takes in a byte.
+    pub const fn byte(self, byte: u8) -> Hash {
+        Hash((self.0 ^ byte as u64).wrapping_mul(0x0000_0100_0000_01b3))
+    }
+}
+
+impl Default for Hash {
+    fn default() -> Hash {
+        Hash::new()
+    }
+}
