@@ -1,1 +1,3 @@
-//! x
+//! What the tests share: the independent reading of the contract, the corpus, and the search for leaks.
+
+pub mod reading;

@@ -1,0 +1,391 @@
+//! A second, independent reading of the contract's table of outcomes, kept as plain rows.
+//!
+//! The core was not consulted while this was written: rows and paragraphs of the design were. The exhaustive
+//! test compares both readings in both directions, so that "always unknown" fails as well as a guess.
+//!
+//! Three tables, each read from the top, the first row that matches counts:
+//! [`ATTEMPT`] says what one attempt did, [`OPERATION`] what that means for the whole operation, and
+//! [`NAMES`] under which code it is published.
+
+use retort::codes::{Code, Proof};
+use retort::recognise::Finding;
+use retort::report::Report;
+use retort::words::{
+    Cancel, Category, Dedupe, Effect, Origin, Outcome, Phase, Prior, Receipt, Replays, Transaction, Unit,
+};
+
+/// What the reading expects of a verdict.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Expected {
+    /// The public code.
+    pub code: Code,
+    /// Its category.
+    pub category: Category,
+    /// What happened to the write.
+    pub outcome: Outcome,
+    /// May it be tried again?
+    pub retryable: bool,
+    /// Did the error contradict the host's phase?
+    pub phase_conflict: bool,
+}
+
+/// What one attempt did.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Did {
+    Nothing,
+    Undone,
+    Part,
+    Maybe,
+    Everything,
+}
+
+/// The transaction as far as it protects the write.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Work {
+    /// Every statement stands for itself.
+    Autocommit,
+    /// Not committed, and the unit and the system can roll it back.
+    Uncommitted,
+    /// COMMIT was written.
+    Committing,
+    /// COMMIT was confirmed.
+    Committed,
+    /// ROLLBACK was confirmed, and the unit and the system could.
+    RolledBack,
+    /// Another coordinator decides.
+    Prepared,
+}
+
+use Work::{Autocommit, Committed, Committing, Prepared, RolledBack, Uncommitted};
+
+/// Transaction, whether unit and system can roll back (`None`: either), and what the write's work then is.
+const WORK: &[(&[Transaction], Option<bool>, Work)] = &[
+    (&[Transaction::None, Transaction::Unknown], None, Autocommit),
+    (&[Transaction::Open, Transaction::Failed], Some(true), Uncommitted),
+    (&[Transaction::RolledBack], Some(true), RolledBack),
+    (&[Transaction::Open, Transaction::Failed, Transaction::RolledBack], Some(false), Autocommit),
+    (&[Transaction::Committing], None, Committing),
+    (&[Transaction::Committed], None, Committed),
+    (&[Transaction::Prepared], None, Prepared),
+];
+
+/// A further condition of a row.
+#[derive(Clone, Copy, Debug)]
+enum If {
+    Always,
+    /// The code is one that aborts COMMIT, and there COMMIT is atomic and the unit's work part of it.
+    CommitAborted,
+    /// The refusal undoes the whole unit.
+    UnitUndone,
+    /// The unit is one statement, so a refusal before execution covers it.
+    OneStatement,
+}
+
+const BEFORE: &[Phase] = &[Phase::Validate, Phase::Authorize, Phase::Acquire, Phase::Connect];
+const SENT: &[Phase] = &[Phase::Send, Phase::Execute, Phase::Fetch, Phase::Unknown];
+const COMMIT: &[Phase] = &[Phase::Commit];
+const ROLLBACK: &[Phase] = &[Phase::Rollback];
+const DONE: &[Phase] = &[Phase::Done];
+const ANY: &[Phase] = Phase::ALL;
+
+const ALL_WORK: &[Work] = &[Autocommit, Uncommitted, Committing, Committed, RolledBack, Prepared];
+const ALL_PROOFS: &[Proof] = &[
+    Proof::Nothing,
+    Proof::NeverSent,
+    Proof::Rejected,
+    Proof::Refused,
+    Proof::Lost,
+    Proof::Partial,
+    Proof::SaysNotCommitted,
+    Proof::SaysCommitted,
+    Proof::SaysUnknown,
+];
+
+type Row = (&'static [Phase], &'static [Work], &'static [Proof], If, Did);
+
+/// What one attempt to write did.
+#[rustfmt::skip]
+const ATTEMPT: &[Row] = &[
+    // The server says so itself; a confirmed COMMIT and a denial of it cancel out.
+    (ANY,      &[Committed],               &[Proof::SaysNotCommitted], If::Always,        Did::Maybe),
+    (ANY,      ALL_WORK,                   &[Proof::SaysNotCommitted], If::Always,        Did::Undone),
+    (ANY,      ALL_WORK,                   &[Proof::SaysCommitted],    If::Always,        Did::Everything),
+    (ANY,      ALL_WORK,                   &[Proof::SaysUnknown],      If::Always,        Did::Maybe),
+    // Nothing was sent.
+    (BEFORE,   ALL_WORK,                   ALL_PROOFS,                 If::Always,        Did::Nothing),
+    // Everything was confirmed.
+    (DONE,     ALL_WORK,                   ALL_PROOFS,                 If::Always,        Did::Everything),
+    (ANY,      &[Committed],               ALL_PROOFS,                 If::Always,        Did::Everything),
+    // COMMIT was written.
+    (COMMIT,   ALL_WORK,                   ALL_PROOFS,                 If::CommitAborted, Did::Undone),
+    (COMMIT,   ALL_WORK,                   ALL_PROOFS,                 If::Always,        Did::Maybe),
+    (ANY,      &[Committing],              ALL_PROOFS,                 If::CommitAborted, Did::Undone),
+    (ANY,      &[Committing],              ALL_PROOFS,                 If::Always,        Did::Maybe),
+    // Uncommitted work vanishes with its connection at the latest.
+    (ANY,      &[Uncommitted, RolledBack], ALL_PROOFS,                 If::Always,        Did::Undone),
+    // An error of ROLLBACK says nothing of what stands for itself or is decided elsewhere.
+    (ANY,      &[Prepared],                ALL_PROOFS,                 If::Always,        Did::Maybe),
+    (ROLLBACK, &[Autocommit],              ALL_PROOFS,                 If::Always,        Did::Maybe),
+    // Autocommit.
+    (SENT,     &[Autocommit],              &[Proof::NeverSent],        If::Always,        Did::Nothing),
+    (SENT,     &[Autocommit],              &[Proof::Rejected],         If::OneStatement,  Did::Undone),
+    (SENT,     &[Autocommit],              &[Proof::Refused],          If::UnitUndone,    Did::Undone),
+    (SENT,     &[Autocommit],              &[Proof::Rejected, Proof::Refused, Proof::Partial], If::Always, Did::Part),
+    (SENT,     &[Autocommit],              &[Proof::Lost, Proof::Nothing], If::Always,    Did::Maybe),
+];
+
+/// What the operation's other facts say: a condition on them, and what it makes of the operation.
+#[derive(Clone, Copy, Debug)]
+enum Fact {
+    /// The receipt is there, or the violated constraint is the operation key's own.
+    Receipt,
+    /// This attempt did everything.
+    ThisAttempt,
+    /// An earlier attempt did.
+    EarlierAttempt,
+    /// The receipt is pending, or the server says that the key is in flight.
+    Pending,
+    /// This attempt left a part behind: a receipt of the whole cannot deny that.
+    Part,
+    /// The receipt is absent, and no attempt can commit any more.
+    AbsentAndFenced,
+    /// This attempt, or one before it, may have had an effect.
+    MayHave,
+    /// Every attempt that reached the server was undone.
+    Undone,
+    /// Nothing reached the server.
+    NeverSent,
+}
+
+/// How an operation is published.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum As {
+    /// Under this code whatever the condition was.
+    Code(Code),
+    /// `RESULT_LOST`, or `ALREADY_APPLIED` where the server said that.
+    Applied,
+    /// Under the condition's own code.
+    Condition,
+    /// Under the condition's own code while it may be repeated; else under this one.
+    ConditionOr(Code),
+}
+
+/// What the operation came to.
+#[rustfmt::skip]
+const OPERATION: &[(Fact, Outcome, As)] = &[
+    (Fact::Receipt,         Outcome::Committed,    As::Code(Code::AlreadyApplied)),
+    (Fact::ThisAttempt,     Outcome::Committed,    As::Applied),
+    (Fact::EarlierAttempt,  Outcome::Committed,    As::Code(Code::AlreadyApplied)),
+    (Fact::Pending,         Outcome::Unknown,      As::Code(Code::InProgress)),
+    (Fact::Part,            Outcome::Unknown,      As::ConditionOr(Code::PartialOutcome)),
+    (Fact::AbsentAndFenced, Outcome::NotCommitted, As::Condition),
+    (Fact::MayHave,         Outcome::Unknown,      As::ConditionOr(Code::OutcomeUnknown)),
+    (Fact::Undone,          Outcome::NotCommitted, As::Condition),
+    (Fact::NeverSent,       Outcome::NotStarted,   As::Condition),
+];
+
+/// Conditions with another public name: the found code, whose SQL (`None`: anybody's), whether the caller is
+/// authorized (`None`: either), and the published code.
+#[rustfmt::skip]
+const NAMES: &[(Code, Option<Origin>, Option<bool>, Code)] = &[
+    (Code::UnknownObject,  Some(Origin::Tool),  None,        Code::ContractBroken),
+    (Code::InvalidQuery,   Some(Origin::Tool),  None,        Code::ContractBroken),
+    (Code::UnknownObject,  Some(Origin::Model), Some(false), Code::NotAuthorized),
+    (Code::NotFound,       None,                Some(false), Code::NotAuthorized),
+    // What speaks of a doubtful or lost outcome says nothing more where there is no doubt.
+    (Code::OutcomeUnknown, None,                None,        Code::DatabaseError),
+    (Code::PartialOutcome, None,                None,        Code::DatabaseError),
+    (Code::ResultLost,     None,                None,        Code::DatabaseError),
+    (Code::AlreadyApplied, None,                None,        Code::DatabaseError),
+];
+
+/// Reads the tables for one finding.
+pub fn read(finding: &Finding, report: &Report) -> Expected {
+    let case = Case::new(finding, report);
+    if report.operation.effect == Effect::Read { case.read() } else { case.write() }
+}
+
+struct Case<'a> {
+    finding: &'a Finding,
+    report: &'a Report<'a>,
+    phase: Phase,
+    phase_conflict: bool,
+    work: Work,
+    proof: Proof,
+    code: Code,
+}
+
+impl<'a> Case<'a> {
+    fn new(finding: &'a Finding, report: &'a Report<'a>) -> Case<'a> {
+        let operation = &report.operation;
+        let rolls_back = finding.system.rolls_back(operation.unit);
+        let work = WORK
+            .iter()
+            .find(|(words, can, _)| words.contains(&operation.transaction) && can.is_none_or(|can| can == rolls_back))
+            .map_or(Autocommit, |(_, _, work)| *work);
+        // A phase before sending is believed unless only an executed statement, or a COMMIT, explains the facts.
+        let phase_conflict = BEFORE.contains(&operation.phase)
+            && (finding.marks.executed || [Committing, Committed, Prepared].contains(&work));
+        let phase = if phase_conflict { Phase::Unknown } else { operation.phase };
+        // The server's own report that it aborted the statement is a refusal; it says nothing about COMMIT.
+        let at_commit = phase == Phase::Commit || work == Committing;
+        let aborted = report.cancel == Cancel::Confirmed
+            && [Proof::Nothing, Proof::Lost].contains(&finding.proof)
+            && !at_commit;
+        let (proof, code) =
+            if aborted { (Proof::Refused, Code::Cancelled) } else { (finding.proof, finding.code) };
+        Case { finding, report, phase, phase_conflict, work, proof, code }
+    }
+
+    fn read(&self) -> Expected {
+        let never_sent = BEFORE.contains(&self.phase)
+            || (SENT.contains(&self.phase) && self.proof == Proof::NeverSent && !self.is_replayed());
+        let first = [Prior::None, Prior::NotStarted].contains(&self.report.attempt.prior);
+        let outcome = if never_sent && first { Outcome::NotStarted } else { Outcome::NotCommitted };
+        self.publish(outcome, As::Condition)
+    }
+
+    fn write(&self) -> Expected {
+        let did = self.attempt();
+        let (_, outcome, publish) =
+            OPERATION.iter().find(|(fact, _, _)| self.holds(*fact, did)).expect("the last row is for the rest");
+        self.publish(*outcome, *publish)
+    }
+
+    /// What this attempt did.
+    fn attempt(&self) -> Did {
+        let (_, _, _, _, did) = ATTEMPT
+            .iter()
+            .find(|(phases, work, proofs, condition, _)| {
+                phases.contains(&self.phase)
+                    && work.contains(&self.work)
+                    && proofs.contains(&self.proof)
+                    && self.meets(*condition)
+            })
+            .expect("the rows cover every phase, work and proof");
+        let steps = self.report.operation.steps_done > 0 && self.work == Autocommit;
+        if steps && [Did::Nothing, Did::Undone].contains(did) { Did::Part } else { *did }
+    }
+
+    fn meets(&self, condition: If) -> bool {
+        let (system, unit) = (self.finding.system, self.report.operation.unit);
+        match condition {
+            If::Always => true,
+            If::CommitAborted => {
+                self.finding.marks.aborts_commit
+                    && system.profile().commit_is_atomic
+                    && system.rolls_back(unit)
+            }
+            If::UnitUndone => system.undoes(unit),
+            If::OneStatement => [Unit::Statement, Unit::Many, Unit::Ddl].contains(&unit),
+        }
+    }
+
+    fn holds(&self, fact: Fact, did: Did) -> bool {
+        let operation = &self.report.operation;
+        let prior = self.prior();
+        match fact {
+            Fact::Receipt => operation.receipt == Receipt::Committed || self.finding.is_key_violation,
+            Fact::ThisAttempt => did == Did::Everything,
+            Fact::EarlierAttempt => prior == Prior::Committed,
+            Fact::Pending => {
+                operation.receipt == Receipt::Pending
+                    || (did == Did::Maybe && self.code == Code::InProgress)
+            }
+            Fact::Part => did == Did::Part,
+            Fact::AbsentAndFenced => {
+                operation.receipt == Receipt::Absent
+                    && operation.fenced
+                    && (did == Did::Maybe || prior == Prior::Unknown)
+            }
+            Fact::MayHave => did == Did::Maybe || prior == Prior::Unknown,
+            Fact::Undone => did == Did::Undone || prior == Prior::NotCommitted,
+            Fact::NeverSent => true,
+        }
+    }
+
+    /// What earlier attempts did, those the driver hid included, as far as this attempt does not disprove it.
+    fn prior(&self) -> Prior {
+        let prior = self.report.attempt.prior;
+        if prior == Prior::Committed {
+            return prior;
+        }
+        let prior = if self.is_replayed() { Prior::Unknown } else { prior };
+        // A server that enforces the key would have replayed an earlier success instead of executing anew.
+        let disproved = self.has_enforced_key()
+            && ((self.finding.marks.executed && self.proof == Proof::Refused)
+                || self.proof == Proof::SaysNotCommitted);
+        if prior == Prior::Unknown && disproved { Prior::None } else { prior }
+    }
+
+    fn is_replayed(&self) -> bool {
+        !BEFORE.contains(&self.phase)
+            && (self.report.operation.replays == Replays::Possible || self.finding.has_hidden_attempts)
+    }
+
+    fn has_enforced_key(&self) -> bool {
+        let operation = &self.report.operation;
+        operation.dedupe == Dedupe::Enforced
+            && operation.operation_key.is_some()
+            && operation.key_expires_ms != Some(0)
+    }
+
+    /// May the operation be repeated although nobody knows what the earlier attempts did?
+    fn is_repeatable(&self) -> bool {
+        match self.report.operation.effect {
+            Effect::Read | Effect::IdempotentWrite => true,
+            Effect::Write => self.has_enforced_key() && self.proof != Proof::SaysUnknown,
+        }
+    }
+
+    fn has_attempts(&self) -> bool {
+        let most = self.report.attempt.max.unwrap_or(self.report.policy.max_attempts);
+        self.report.attempt.number < most
+    }
+
+    fn publish(&self, outcome: Outcome, publish: As) -> Expected {
+        let expected = |code: Code, category, outcome, retryable| Expected {
+            code,
+            category,
+            outcome,
+            retryable,
+            phase_conflict: self.phase_conflict,
+        };
+        let passes = self.code.is_transient() && !self.finding.marks.recalled && self.has_attempts();
+        match publish {
+            As::Code(Code::InProgress) => {
+                expected(Code::InProgress, Category::UnknownOutcome, outcome, false)
+            }
+            As::Code(code) => expected(code, code.category(), outcome, false),
+            As::Applied => {
+                let code = if self.code == Code::AlreadyApplied { self.code } else { Code::ResultLost };
+                expected(code, code.category(), outcome, false)
+            }
+            As::ConditionOr(code) => {
+                let says_unknown = self.proof == Proof::SaysUnknown && self.has_attempts();
+                if self.is_repeatable() && passes {
+                    expected(self.code, Category::Transient, outcome, true)
+                } else if self.is_repeatable() && says_unknown {
+                    expected(code, Category::Transient, outcome, true)
+                } else {
+                    expected(code, Category::UnknownOutcome, outcome, false)
+                }
+            }
+            As::Condition => {
+                let operation = &self.report.operation;
+                let authorized = self.report.context.authorized;
+                let code = NAMES
+                    .iter()
+                    .find(|(found, origin, allowed, _)| {
+                        *found == self.code
+                            && origin.is_none_or(|origin| origin == operation.origin)
+                            && allowed.is_none_or(|allowed| allowed == authorized)
+                    })
+                    .map_or(self.code, |(_, _, _, published)| *published);
+                let hidden = code == Code::NotAuthorized && !authorized;
+                let outcome = if hidden { Outcome::NotCommitted } else { outcome };
+                expected(code, code.category(), outcome, passes)
+            }
+        }
+    }
+}

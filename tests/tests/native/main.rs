@@ -1,0 +1,3 @@
+//! What holds of the native library.
+
+mod judgement;
