@@ -8,7 +8,7 @@
 //! [`NAMES`] under which code it is published.
 
 use retort::codes::{Code, Proof};
-use retort::recognise::Finding;
+use retort::recognise::{Finding, Marks};
 use retort::report::Report;
 use retort::words::{
     Cancel, Category, Dedupe, Effect, Origin, Outcome, Phase, Prior, Receipt, Replays, Transaction, Unit,
@@ -137,7 +137,7 @@ const ATTEMPT: &[Row] = &[
 /// What the operation's other facts say: a condition on them, and what it makes of the operation.
 #[derive(Clone, Copy, Debug)]
 enum Fact {
-    /// The receipt is there, or the violated constraint is the operation key's own.
+    /// The receipt is there.
     Receipt,
     /// This attempt did everything.
     ThisAttempt,
@@ -145,6 +145,8 @@ enum Fact {
     EarlierAttempt,
     /// The receipt is pending, or the server says that the key is in flight.
     Pending,
+    /// The violated constraint is the operation key's own.
+    KeyViolation,
     /// This attempt left a part behind: a receipt of the whole cannot deny that.
     Part,
     /// The receipt is absent, and no attempt can commit any more.
@@ -175,8 +177,9 @@ enum As {
 const OPERATION: &[(Fact, Outcome, As)] = &[
     (Fact::Receipt,         Outcome::Committed,    As::Code(Code::AlreadyApplied)),
     (Fact::ThisAttempt,     Outcome::Committed,    As::Applied),
-    (Fact::EarlierAttempt,  Outcome::Committed,    As::Code(Code::AlreadyApplied)),
+    (Fact::EarlierAttempt,  Outcome::Committed,    As::Applied),
     (Fact::Pending,         Outcome::Unknown,      As::Code(Code::InProgress)),
+    (Fact::KeyViolation,    Outcome::Committed,    As::Code(Code::AlreadyApplied)),
     (Fact::Part,            Outcome::Unknown,      As::ConditionOr(Code::PartialOutcome)),
     (Fact::AbsentAndFenced, Outcome::NotCommitted, As::Condition),
     (Fact::MayHave,         Outcome::Unknown,      As::ConditionOr(Code::OutcomeUnknown)),
@@ -192,10 +195,11 @@ const NAMES: &[(Code, Option<Origin>, Option<bool>, Code)] = &[
     (Code::InvalidQuery,   Some(Origin::Tool),  None,        Code::ContractBroken),
     (Code::UnknownObject,  Some(Origin::Model), Some(false), Code::NotAuthorized),
     (Code::NotFound,       None,                Some(false), Code::NotAuthorized),
-    // What speaks of a doubtful or lost outcome says nothing more where there is no doubt.
-    (Code::OutcomeUnknown, None,                None,        Code::DatabaseError),
+    (Code::NotAuthorized,  None,                Some(false), Code::NotAuthorized),
+    // What speaks of a doubtful or lost outcome has another name where there is no doubt.
+    (Code::OutcomeUnknown, None,                None,        Code::ConnectionLost),
+    (Code::ResultLost,     None,                None,        Code::ConnectionLost),
     (Code::PartialOutcome, None,                None,        Code::DatabaseError),
-    (Code::ResultLost,     None,                None,        Code::DatabaseError),
     (Code::AlreadyApplied, None,                None,        Code::DatabaseError),
 ];
 
@@ -212,6 +216,7 @@ struct Case<'a> {
     phase_conflict: bool,
     work: Work,
     proof: Proof,
+    marks: Marks,
     code: Code,
 }
 
@@ -223,18 +228,30 @@ impl<'a> Case<'a> {
             .iter()
             .find(|(words, can, _)| words.contains(&operation.transaction) && can.is_none_or(|can| can == rolls_back))
             .map_or(Autocommit, |(_, _, work)| *work);
+        // "Not allowed" and "does not exist" are one condition, so they prove the same as well.
+        let is_concealed = name(finding.code, report) == Code::NotAuthorized && !report.context.authorized;
+        let undoubted = [Proof::Nothing, Proof::NeverSent, Proof::Refused, Proof::SaysNotCommitted];
+        let (mut proof, marks) = match is_concealed {
+            true if undoubted.contains(&finding.proof) => (Proof::Rejected, Marks::default()),
+            true => (finding.proof, Marks::default()),
+            false => (finding.proof, finding.marks),
+        };
         // A phase before sending is believed unless only an executed statement, or a COMMIT, explains the facts.
         let phase_conflict = BEFORE.contains(&operation.phase)
-            && (finding.marks.executed || [Committing, Committed, Prepared].contains(&work));
+            && (marks.executed
+                || proof == Proof::SaysCommitted
+                || [Committing, Committed, Prepared].contains(&work));
         let phase = if phase_conflict { Phase::Unknown } else { operation.phase };
-        // The server's own report that it aborted the statement is a refusal; it says nothing about COMMIT.
+        // Who cancels does not want a repetition; only the server's own report of the abort is a refusal, and it
+        // says nothing about COMMIT.
+        let is_silent = [Proof::Nothing, Proof::Lost].contains(&proof);
+        let is_cancelled = report.cancel != Cancel::None && (is_silent || finding.code.is_transient());
         let at_commit = phase == Phase::Commit || work == Committing;
-        let aborted = report.cancel == Cancel::Confirmed
-            && [Proof::Nothing, Proof::Lost].contains(&finding.proof)
-            && !at_commit;
-        let (proof, code) =
-            if aborted { (Proof::Refused, Code::Cancelled) } else { (finding.proof, finding.code) };
-        Case { finding, report, phase, phase_conflict, work, proof, code }
+        if is_silent && report.cancel == Cancel::Confirmed && !at_commit {
+            proof = Proof::Refused;
+        }
+        let code = if is_cancelled { Code::Cancelled } else { finding.code };
+        Case { finding, report, phase, phase_conflict, work, proof, marks, code }
     }
 
     fn read(&self) -> Expected {
@@ -263,7 +280,8 @@ impl<'a> Case<'a> {
                     && self.meets(*condition)
             })
             .expect("the rows cover every phase, work and proof");
-        let steps = self.report.operation.steps_done > 0 && self.work == Autocommit;
+        // Steps are counted where they were applied in autocommit, whatever the transaction is now.
+        let steps = self.report.operation.steps_done > 0;
         if steps && [Did::Nothing, Did::Undone].contains(did) { Did::Part } else { *did }
     }
 
@@ -272,7 +290,7 @@ impl<'a> Case<'a> {
         match condition {
             If::Always => true,
             If::CommitAborted => {
-                self.finding.marks.aborts_commit
+                self.marks.aborts_commit
                     && system.profile().commit_is_atomic
                     && system.rolls_back(unit)
             }
@@ -285,7 +303,8 @@ impl<'a> Case<'a> {
         let operation = &self.report.operation;
         let prior = self.prior();
         match fact {
-            Fact::Receipt => operation.receipt == Receipt::Committed || self.finding.is_key_violation,
+            Fact::Receipt => operation.receipt == Receipt::Committed,
+            Fact::KeyViolation => self.finding.is_key_violation,
             Fact::ThisAttempt => did == Did::Everything,
             Fact::EarlierAttempt => prior == Prior::Committed,
             Fact::Pending => {
@@ -313,7 +332,7 @@ impl<'a> Case<'a> {
         let prior = if self.is_replayed() { Prior::Unknown } else { prior };
         // A server that enforces the key would have replayed an earlier success instead of executing anew.
         let disproved = self.has_enforced_key()
-            && ((self.finding.marks.executed && self.proof == Proof::Refused)
+            && ((self.marks.executed && self.proof == Proof::Refused)
                 || self.proof == Proof::SaysNotCommitted);
         if prior == Prior::Unknown && disproved { Prior::None } else { prior }
     }
@@ -338,9 +357,10 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn has_attempts(&self) -> bool {
+    /// Nothing but the condition itself is in the way of another attempt.
+    fn may_pass(&self) -> bool {
         let most = self.report.attempt.max.unwrap_or(self.report.policy.max_attempts);
-        self.report.attempt.number < most
+        self.report.attempt.number < most && self.proof != Proof::Nothing
     }
 
     fn publish(&self, outcome: Outcome, publish: As) -> Expected {
@@ -351,41 +371,44 @@ impl<'a> Case<'a> {
             retryable,
             phase_conflict: self.phase_conflict,
         };
-        let passes = self.code.is_transient() && !self.finding.marks.recalled && self.has_attempts();
-        match publish {
+                match publish {
             As::Code(Code::InProgress) => {
                 expected(Code::InProgress, Category::UnknownOutcome, outcome, false)
             }
             As::Code(code) => expected(code, code.category(), outcome, false),
             As::Applied => {
-                let code = if self.code == Code::AlreadyApplied { self.code } else { Code::ResultLost };
+                let said = self.code == Code::AlreadyApplied || self.finding.is_key_violation;
+                let code = if said { Code::AlreadyApplied } else { Code::ResultLost };
                 expected(code, code.category(), outcome, false)
             }
             As::ConditionOr(code) => {
-                let says_unknown = self.proof == Proof::SaysUnknown && self.has_attempts();
-                if self.is_repeatable() && passes {
-                    expected(self.code, Category::Transient, outcome, true)
-                } else if self.is_repeatable() && says_unknown {
-                    expected(code, Category::Transient, outcome, true)
+                let condition = name(self.code, self.report);
+                if self.is_repeatable() && condition.is_transient() && self.may_pass() {
+                    expected(condition, Category::Transient, outcome, true)
                 } else {
                     expected(code, Category::UnknownOutcome, outcome, false)
                 }
             }
             As::Condition => {
-                let operation = &self.report.operation;
                 let authorized = self.report.context.authorized;
-                let code = NAMES
-                    .iter()
-                    .find(|(found, origin, allowed, _)| {
-                        *found == self.code
-                            && origin.is_none_or(|origin| origin == operation.origin)
-                            && allowed.is_none_or(|allowed| allowed == authorized)
-                    })
-                    .map_or(self.code, |(_, _, _, published)| *published);
+                let code = name(self.code, self.report);
+                let passes = code.is_transient() && self.may_pass();
                 let hidden = code == Code::NotAuthorized && !authorized;
                 let outcome = if hidden { Outcome::NotCommitted } else { outcome };
                 expected(code, code.category(), outcome, passes)
             }
         }
     }
+}
+
+/// The name under which a condition is published to this caller.
+fn name(code: Code, report: &Report) -> Code {
+    NAMES
+        .iter()
+        .find(|(found, origin, authorized, _)| {
+            *found == code
+                && origin.is_none_or(|origin| origin == report.operation.origin)
+                && authorized.is_none_or(|authorized| authorized == report.context.authorized)
+        })
+        .map_or(code, |(_, _, _, published)| *published)
 }

@@ -117,7 +117,7 @@ fn check(findings: &[Finding], report: &Report, found: &mut Disagreements) -> u6
         let came = Expected {
             code: decision.code,
             category: decision.category,
-            outcome: judgement.outcome,
+            outcome: if judgement.is_concealed { Outcome::NotCommitted } else { judgement.outcome },
             retryable: decision.retryable,
             phase_conflict: judgement.phase_conflict,
         };
