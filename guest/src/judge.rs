@@ -54,7 +54,7 @@ pub fn judge(finding: &Finding, report: &Report<'_>) -> Judgement {
     let is_repeatable = is_key_enforced || matches!(effect, Effect::Read | Effect::IdempotentWrite);
 
     let (outcome, is_partial) = match is_read {
-        true => (read_outcome(phase, proof), false),
+        true => (read_outcome(&attempt, earlier_outcome(&attempt, finding, report)), false),
         false => operation_outcome(&attempt, finding, report),
     };
     let is_applied = finding.is_key_violation || operation.receipt == Receipt::Committed;
@@ -154,15 +154,19 @@ fn has_enforced_key(operation: &Operation<'_>) -> bool {
         && operation.key_expires_ms.is_none_or(|left| left > 0)
 }
 
-/// A read changes nothing: only whether it was sent is left to say.
-fn read_outcome(phase: Phase, proof: Proof) -> Outcome {
-    match phase.is_before_sending() || proof == Proof::NeverSent {
+/// A read changes nothing: only whether it reached the server is left to say.
+fn read_outcome(attempt: &Attempted<'_, '_>, earlier: Outcome) -> Outcome {
+    let is_answer_to_statement =
+        matches!(attempt.phase, Phase::Send | Phase::Execute | Phase::Fetch | Phase::Unknown);
+    let never_sent = attempt.phase.is_before_sending()
+        || (is_answer_to_statement && attempt.proof == Proof::NeverSent);
+    match never_sent && earlier == Outcome::NotStarted {
         true => Outcome::NotStarted,
         false => Outcome::NotCommitted,
     }
 }
 
-/// What one attempt of a write is judged by.
+/// What one attempt is judged by.
 struct Attempted<'a, 'r> {
     system: System,
     operation: &'a Operation<'r>,
@@ -178,7 +182,7 @@ fn operation_outcome(attempt: &Attempted<'_, '_>, finding: &Finding, report: &Re
     let operation = attempt.operation;
     match operation.receipt {
         Receipt::Committed => return (Outcome::Committed, false),
-        Receipt::Pending => return (Outcome::Unknown, false),
+        Receipt::Pending => {}
         _ if finding.is_key_violation => return (Outcome::Committed, false),
         _ => {}
     }
@@ -186,24 +190,33 @@ fn operation_outcome(attempt: &Attempted<'_, '_>, finding: &Finding, report: &Re
     if operation.steps_done > 0 && outcome.is_without_effect() {
         (outcome, is_partial) = (Outcome::Unknown, true);
     }
-    let may_have_repeated = finding.has_hidden_attempts || operation.replays == Replays::Possible;
+    let earlier = earlier_outcome(attempt, finding, report);
+    if earlier != Outcome::Unknown || !is_answer_for_key(attempt) {
+        outcome = outcome.join(earlier);
+    }
+    let is_in_flight = finding.code == Code::InProgress && outcome == Outcome::Unknown;
+    if operation.receipt == Receipt::Pending || is_in_flight {
+        return (outcome.join(Outcome::Unknown), false);
+    }
+    let is_fenced_off = operation.receipt == Receipt::Absent && operation.fenced && !is_partial;
+    match outcome == Outcome::Unknown && is_fenced_off {
+        true => (Outcome::NotCommitted, false),
+        false => (outcome, is_partial && outcome == Outcome::Unknown),
+    }
+}
+
+/// What earlier attempts came to, those included that the driver may have made by itself.
+fn earlier_outcome(attempt: &Attempted<'_, '_>, finding: &Finding, report: &Report<'_>) -> Outcome {
     let prior = match report.attempt.prior {
         Prior::None | Prior::NotStarted => Outcome::NotStarted,
         Prior::NotCommitted => Outcome::NotCommitted,
         Prior::Unknown => Outcome::Unknown,
         Prior::Committed => Outcome::Committed,
     };
-    let prior = match may_have_repeated && !attempt.phase.is_before_sending() {
+    let may_have_repeated = finding.has_hidden_attempts || attempt.operation.replays == Replays::Possible;
+    match may_have_repeated && !attempt.phase.is_before_sending() {
         true => prior.join(Outcome::Unknown),
         false => prior,
-    };
-    if prior != Outcome::Unknown || !is_answer_for_key(attempt) {
-        outcome = outcome.join(prior);
-    }
-    let is_fenced_off = operation.receipt == Receipt::Absent && operation.fenced && !is_partial;
-    match outcome == Outcome::Unknown && is_fenced_off {
-        true => (Outcome::NotCommitted, false),
-        false => (outcome, is_partial && outcome == Outcome::Unknown),
     }
 }
 
@@ -222,7 +235,8 @@ fn is_answer_for_key(attempt: &Attempted<'_, '_>) -> bool {
 fn attempt_outcome(attempt: &Attempted<'_, '_>) -> (Outcome, bool) {
     let Attempted { system, operation, phase, proof, marks, cancel } = *attempt;
     let transaction = operation.transaction;
-    let is_uncommitted = matches!(transaction, Transaction::Open | Transaction::Failed);
+    let rolls_back = system.rolls_back(operation.unit);
+    let is_undone = matches!(transaction, Transaction::Open | Transaction::Failed | Transaction::RolledBack);
     match (proof, phase, transaction) {
         // The server says so itself. Only the host's certainty of a COMMIT stands against its no.
         (Proof::SaysCommitted, _, _) => (Outcome::Committed, false),
@@ -232,16 +246,15 @@ fn attempt_outcome(attempt: &Attempted<'_, '_>) -> (Outcome, bool) {
         _ if phase.is_before_sending() => (Outcome::NotStarted, false),
         (_, Phase::Done, _) | (_, _, Transaction::Committed) => (Outcome::Committed, false),
         (_, _, Transaction::Prepared) => (Outcome::Unknown, false),
-        // COMMIT was written: only codes that abort it for certain prove anything.
+        // COMMIT was written: only codes that abort it for certain prove anything, and only about what it covers.
         (_, Phase::Commit, _) | (_, _, Transaction::Committing) => {
-            match marks.aborts_commit && system.profile().commit_is_atomic {
+            match marks.aborts_commit && system.profile().commit_is_atomic && rolls_back {
                 true => (Outcome::NotCommitted, false),
                 false => (Outcome::Unknown, false),
             }
         }
-        (_, _, Transaction::RolledBack) => (Outcome::NotCommitted, false),
-        // Uncommitted work is undone, also when the connection dies.
-        _ if is_uncommitted && system.rolls_back(operation.unit) => (Outcome::NotCommitted, false),
+        // Uncommitted work is undone, also when the connection dies; what commits by itself stays.
+        _ if is_undone && rolls_back => (Outcome::NotCommitted, false),
         // An error of ROLLBACK itself says nothing about the statements before it.
         (_, Phase::Rollback, _) => (Outcome::Unknown, false),
         _ => autocommit_outcome(system, operation.unit, proof, cancel),

@@ -116,6 +116,8 @@ const ATTEMPT: &[Row] = &[
     // Everything was confirmed.
     (DONE,     ALL_WORK,                   ALL_PROOFS,                 If::Always,        Did::Everything),
     (ANY,      &[Committed],               ALL_PROOFS,                 If::Always,        Did::Everything),
+    // Another coordinator decides.
+    (ANY,      &[Prepared],                ALL_PROOFS,                 If::Always,        Did::Maybe),
     // COMMIT was written.
     (COMMIT,   ALL_WORK,                   ALL_PROOFS,                 If::CommitAborted, Did::Undone),
     (COMMIT,   ALL_WORK,                   ALL_PROOFS,                 If::Always,        Did::Maybe),
@@ -123,8 +125,7 @@ const ATTEMPT: &[Row] = &[
     (ANY,      &[Committing],              ALL_PROOFS,                 If::Always,        Did::Maybe),
     // Uncommitted work vanishes with its connection at the latest.
     (ANY,      &[Uncommitted, RolledBack], ALL_PROOFS,                 If::Always,        Did::Undone),
-    // An error of ROLLBACK says nothing of what stands for itself or is decided elsewhere.
-    (ANY,      &[Prepared],                ALL_PROOFS,                 If::Always,        Did::Maybe),
+    // An error of ROLLBACK says nothing of what stands for itself.
     (ROLLBACK, &[Autocommit],              ALL_PROOFS,                 If::Always,        Did::Maybe),
     // Autocommit.
     (SENT,     &[Autocommit],              &[Proof::NeverSent],        If::Always,        Did::Nothing),
