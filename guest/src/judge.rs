@@ -158,8 +158,8 @@ fn has_enforced_key(operation: &Operation<'_>) -> bool {
 fn read_outcome(attempt: &Attempted<'_, '_>, earlier: Outcome) -> Outcome {
     let is_answer_to_statement =
         matches!(attempt.phase, Phase::Send | Phase::Execute | Phase::Fetch | Phase::Unknown);
-    let never_sent = attempt.phase.is_before_sending()
-        || (is_answer_to_statement && attempt.proof == Proof::NeverSent);
+    let never_sent =
+        attempt.phase.is_before_sending() || (is_answer_to_statement && attempt.proof == Proof::NeverSent);
     match never_sent && earlier == Outcome::NotStarted {
         true => Outcome::NotStarted,
         false => Outcome::NotCommitted,

@@ -1,7 +1,8 @@
 //! A second, independent reading of the contract's table of outcomes, kept as plain rows.
 //!
-//! The core was not consulted while this was written: rows and paragraphs of the design were. The exhaustive
-//! test compares both readings in both directions, so that "always unknown" fails as well as a guess.
+//! It was written from the design's rows and paragraphs before the core was read; where the two disagreed, the
+//! design decided. The exhaustive test compares them in both directions, so that "always unknown" fails as well
+//! as a guess.
 //!
 //! Three tables, each read from the top, the first row that matches counts:
 //! [`ATTEMPT`] says what one attempt did, [`OPERATION`] what that means for the whole operation, and
@@ -227,7 +228,9 @@ impl<'a> Case<'a> {
         let rolls_back = finding.system.rolls_back(operation.unit);
         let work = WORK
             .iter()
-            .find(|(words, can, _)| words.contains(&operation.transaction) && can.is_none_or(|can| can == rolls_back))
+            .find(|(words, can, _)| {
+                words.contains(&operation.transaction) && can.is_none_or(|can| can == rolls_back)
+            })
             .map_or(Autocommit, |(_, _, work)| *work);
         // "Not allowed" and "does not exist" are one condition, so they prove the same as well.
         let is_concealed = name(finding.code, report) == Code::NotAuthorized && !report.context.authorized;
@@ -265,8 +268,10 @@ impl<'a> Case<'a> {
 
     fn write(&self) -> Expected {
         let did = self.attempt();
-        let (_, outcome, publish) =
-            OPERATION.iter().find(|(fact, _, _)| self.holds(*fact, did)).expect("the last row is for the rest");
+        let (_, outcome, publish) = OPERATION
+            .iter()
+            .find(|(fact, _, _)| self.holds(*fact, did))
+            .expect("the last row is for the rest");
         self.publish(*outcome, *publish)
     }
 
@@ -291,9 +296,7 @@ impl<'a> Case<'a> {
         match condition {
             If::Always => true,
             If::CommitAborted => {
-                self.marks.aborts_commit
-                    && system.profile().commit_is_atomic
-                    && system.rolls_back(unit)
+                self.marks.aborts_commit && system.profile().commit_is_atomic && system.rolls_back(unit)
             }
             If::UnitUndone => system.undoes(unit),
             If::OneStatement => [Unit::Statement, Unit::Many, Unit::Ddl].contains(&unit),
@@ -309,8 +312,7 @@ impl<'a> Case<'a> {
             Fact::ThisAttempt => did == Did::Everything,
             Fact::EarlierAttempt => prior == Prior::Committed,
             Fact::Pending => {
-                operation.receipt == Receipt::Pending
-                    || (did == Did::Maybe && self.code == Code::InProgress)
+                operation.receipt == Receipt::Pending || (did == Did::Maybe && self.code == Code::InProgress)
             }
             Fact::Part => did == Did::Part,
             Fact::AbsentAndFenced => {
@@ -372,7 +374,7 @@ impl<'a> Case<'a> {
             retryable,
             phase_conflict: self.phase_conflict,
         };
-                match publish {
+        match publish {
             As::Code(Code::InProgress) => {
                 expected(Code::InProgress, Category::UnknownOutcome, outcome, false)
             }

@@ -10,7 +10,8 @@ use retort::recognise::{Finding, Marks};
 use retort::report::{Report, Token};
 use retort::systems::System;
 use retort::words::{
-    Cancel, Category, Dedupe, Effect, Next, Origin, Outcome, Phase, Prior, Receipt, Replays, Transaction, Unit,
+    Cancel, Category, Dedupe, Effect, Next, Origin, Outcome, Phase, Prior, Receipt, Replays, Transaction,
+    Unit,
 };
 use retort_tests::reading::{self, Expected};
 
@@ -134,7 +135,8 @@ fn check(findings: &[Finding], report: &Report, found: &mut Disagreements) -> u6
             && !report.context.authorized
             && (finding.code != Code::UnknownObject || report.operation.origin == Origin::Model);
         if is_concealed {
-            let seen = (judgement.outcome, decision.code, decision.category, decision.action, decision.delay_ms);
+            let seen =
+                (judgement.outcome, decision.code, decision.category, decision.action, decision.delay_ms);
             if *concealed.get_or_insert(seen) != seen {
                 found.note(format!("law 5: {seen:?} is not {concealed:?}"), || describe(finding, report));
             }
@@ -164,14 +166,28 @@ fn broken_laws<'a>(
             "law 3: a delay without a retry or a look-up",
             decision.delay_ms.is_none() || decision.retryable || decision.action == Next::Reconcile,
         ),
-        ("law 3: unknown and not retryable", !unknown || decision.retryable || decision.category == Category::UnknownOutcome),
-        ("law 4: an unrecognised error is retryable", !(finding.proof == Proof::Nothing && decision.retryable)),
-        ("law 8: a commit is forgotten", !(writes && report.attempt.prior == Prior::Committed) || outcome == Outcome::Committed),
+        (
+            "law 3: unknown and not retryable",
+            !unknown || decision.retryable || decision.category == Category::UnknownOutcome,
+        ),
+        (
+            "law 4: an unrecognised error is retryable",
+            !(finding.proof == Proof::Nothing && decision.retryable),
+        ),
+        (
+            "law 8: a commit is forgotten",
+            !(writes && report.attempt.prior == Prior::Committed) || outcome == Outcome::Committed,
+        ),
         (
             "law 8: a doubt is forgotten",
-            !(writes && report.attempt.prior == Prior::Unknown && outcome.is_without_effect()) || fenced || enforced,
+            !(writes && report.attempt.prior == Prior::Unknown && outcome.is_without_effect())
+                || fenced
+                || enforced,
         ),
-        ("a receipt is forgotten", !(writes && operation.receipt == Receipt::Committed) || outcome == Outcome::Committed),
+        (
+            "a receipt is forgotten",
+            !(writes && operation.receipt == Receipt::Committed) || outcome == Outcome::Committed,
+        ),
         ("a read has an effect", writes || outcome.is_without_effect()),
         (
             "only an explicit no lowers COMMIT",
@@ -228,7 +244,10 @@ fn report_with_key() -> Report<'static> {
 
 /// Receipts with and without the fence that makes an absent one count.
 fn receipts() -> impl Iterator<Item = (Receipt, bool)> {
-    Receipt::ALL.iter().map(|receipt| (*receipt, false)).chain([(Receipt::Absent, true), (Receipt::Expired, true)])
+    Receipt::ALL
+        .iter()
+        .map(|receipt| (*receipt, false))
+        .chain([(Receipt::Absent, true), (Receipt::Expired, true)])
 }
 
 /// Keys that expire and keys that have expired.
