@@ -141,24 +141,21 @@ fn refusal(
     }
 }
 
-/// Exponential backoff with equal jitter, half fixed and half spread; a server's own wait beats the cap.
+/// Exponential backoff with equal jitter: half fixed, half spread, never below the base and never above the cap. A
+/// server's own wait beats the cap.
 fn delay(judgement: &Judgement, report: &Report<'_>, number: u32) -> u32 {
     let policy = &report.policy;
-    let doubling = 1u32.checked_shl(number.saturating_sub(1)).unwrap_or(u32::MAX);
-    let backoff = policy
-        .base_ms
-        .max(1)
-        .saturating_mul(judgement.code.lasting().factor())
-        .saturating_mul(doubling)
-        .min(policy.cap_ms.max(1));
-    let half = backoff / 2;
+    let base = policy.base_ms.max(1).saturating_mul(judgement.code.lasting().factor());
+    let doubling = 1u32.checked_shl(number).unwrap_or(u32::MAX);
+    let longest = base.saturating_mul(doubling).min(policy.cap_ms.max(1));
+    let shortest = (longest / 2).max(base.min(longest));
     let spread = Hash::new()
         .number(report.seed)
         .text(report.context.operation_id.as_ref().map_or("", |id| id.as_str()))
         .number(number)
-        .below(backoff - half);
-    let server = report.attempt.server_retry_after_ms.or(judgement.retry_after_ms).unwrap_or(0);
-    half.saturating_add(spread).saturating_add(1).min(backoff).max(server)
+        .below((longest - shortest).saturating_add(1));
+    let server = report.attempt.server_retry_after_ms.max(judgement.retry_after_ms).unwrap_or(0);
+    shortest.saturating_add(spread).max(server)
 }
 
 /// The next step.
