@@ -39,6 +39,8 @@ pub mod recognise;
 pub mod reconcile;
 pub mod render;
 pub mod report;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod strings;
 pub mod systems;
 pub mod tables;

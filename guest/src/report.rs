@@ -12,8 +12,11 @@ use crate::words::{Cancel, Dedupe, Effect, Origin, Phase, Prior, Receipt, Replay
 
 /// One error with all that the host knows of its operation.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(default))]
 pub struct Report<'a> {
     /// The driver's error as it is. `None`: absent, over-long, or nested too deeply.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::anything"))]
     pub error: Option<Json<'a>>,
     /// The host's word for the database system.
     pub system: Option<Cow<'a, str>>,
@@ -32,13 +35,17 @@ pub struct Report<'a> {
     /// The numbers that backoff works with.
     pub policy: Policy,
     /// A random number of the host's.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::anything"))]
     pub seed: u32,
     /// Could the report not be read? Then only what had been read before the fault is here.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub is_unreadable: bool,
 }
 
 /// What was being done.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(default))]
 pub struct Operation<'a> {
     /// What it does to the data.
     pub effect: Effect,
@@ -53,8 +60,10 @@ pub struct Operation<'a> {
     /// Who wrote the statement.
     pub origin: Origin,
     /// The operation key (1 to 256 visible ASCII characters), where it is valid.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::key"))]
     pub operation_key: Option<Token>,
     /// Was there an operation key that is not valid?
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub has_invalid_key: bool,
     /// What happens when the key arrives twice.
     pub dedupe: Dedupe,
@@ -76,6 +85,8 @@ pub struct Operation<'a> {
 
 /// Which try this was.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(default))]
 pub struct Attempt {
     /// Counted from 1.
     pub number: u32,
@@ -112,31 +123,44 @@ impl Default for Attempt {
 
 /// A finding of the host's own argument check.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Violation {
     /// The argument's published name, where it is a name.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::argument"))]
     pub argument: Option<Token>,
     /// The rule it breaks: a JSON Schema keyword such as `maximum`.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::argument"))]
     pub rule: Option<Token>,
 }
 
 /// Who asked, and under which identifiers: the host's word, never the model's.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(default))]
 pub struct Context {
     /// The trace id, from `trace_id` or `traceparent`.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::identifier"))]
     pub trace_id: Option<Token>,
     /// The operation's id.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::identifier"))]
     pub operation_id: Option<Token>,
     /// The attempt's id.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::identifier"))]
     pub attempt_id: Option<Token>,
     /// The tool's name.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::identifier"))]
     pub tool: Option<Token>,
     /// The tool's version.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::identifier"))]
     pub tool_version: Option<Token>,
     /// The policy's version.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::identifier"))]
     pub policy_version: Option<Token>,
     /// Where the error was caught.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::identifier"))]
     pub boundary: Option<Token>,
     /// A reference for people: a policy, a ticket.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::identifier"))]
     pub reference: Option<Token>,
     /// May the caller know whether objects exist?
     pub authorized: bool,
@@ -144,6 +168,8 @@ pub struct Context {
 
 /// The numbers that backoff works with.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(default))]
 pub struct Policy {
     /// The first delay's base, in milliseconds.
     pub base_ms: u32,
