@@ -1,3 +1,5 @@
-//! What the tests share: the independent reading of the contract, the corpus, and the search for leaks.
+//! What the tests share: the independent reading of the contract, the corpus, the search for leaks, and the
+//! maintainers' side of the tables.
 
 pub mod reading;
+pub mod tables;

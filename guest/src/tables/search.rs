@@ -1,0 +1,141 @@
+//! Packed tables and the searches in them: binary search over sorted keys, no allocation before a hit.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use super::packed::READINGS;
+use super::template::{self, Template};
+use super::{Reading, Row, TextMatch};
+
+/// Sorted strings, one after the other.
+pub(super) struct Strings {
+    /// All of them.
+    pub blob: &'static str,
+    /// Where each one ends.
+    pub ends: &'static [u16],
+}
+
+impl Strings {
+    /// The string at an index.
+    fn get(&self, index: usize) -> Option<&'static str> {
+        let start = match index.checked_sub(1) {
+            Some(before) => usize::from(*self.ends.get(before)?),
+            None => 0,
+        };
+        self.blob.get(start..usize::from(*self.ends.get(index)?))
+    }
+
+    /// The index of the first string for which `is_before` does not hold; it holds for a head of the list.
+    fn partition(&self, is_before: impl Fn(&str) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.ends.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.get(middle).is_some_and(&is_before) { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// The index of a string.
+    fn find(&self, key: &str) -> Option<usize> {
+        let index = self.partition(|at| at < key);
+        (self.get(index)? == key).then_some(index)
+    }
+
+    /// The strings that begin with a prefix, with their indices.
+    fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (usize, &'static str)> + 'a {
+        let start = self.partition(|at| at < prefix);
+        (start..self.ends.len())
+            .map_while(move |index| self.get(index).filter(|at| at.starts_with(prefix)).map(|at| (index, at)))
+    }
+}
+
+/// One table, packed.
+pub(super) struct Table {
+    /// The file's stem.
+    pub id: &'static str,
+    /// The first number of each run of consecutive numbers with one reading.
+    pub starts: &'static [i32],
+    /// How many numbers follow the first.
+    pub more: &'static [u8],
+    /// The reading of each run.
+    pub number_readings: &'static [u8],
+    /// Codes that are names.
+    pub names: Strings,
+    /// The reading of each name.
+    pub name_readings: &'static [u8],
+    /// Second names of codes, folded to lower-case letters and digits.
+    pub symbols: Strings,
+    /// What each symbol stands for: a number, or the index of a name where the table has no numbers.
+    pub symbol_keys: &'static [u16],
+    /// Templates, each behind its code and a `+`.
+    pub texts: Strings,
+    /// The reading of each template.
+    pub text_readings: &'static [u8],
+}
+
+impl Table {
+    /// The row of a number.
+    pub fn number(&self, number: i64) -> Option<Row> {
+        let number = i32::try_from(number).ok()?;
+        let run = self.starts.partition_point(|start| *start <= number).checked_sub(1)?;
+        let offset = i64::from(number) - i64::from(*self.starts.get(run)?);
+        if offset > i64::from(*self.more.get(run)?) {
+            return None;
+        }
+        let key = number.to_string();
+        Some(reading(self.number_readings, run)?.row(self.id, &key, Some(&key)))
+    }
+
+    /// The row of a name as it is, by its last part, or by its symbol.
+    pub fn name(&self, name: &str) -> Option<Row> {
+        let last = name.rsplit(['.', ':', '$', '/', '\\']).next().unwrap_or(name);
+        self.exact(name).or_else(|| self.exact(last)).or_else(|| self.symbol(last))
+    }
+
+    /// The row of a name as it is.
+    fn exact(&self, name: &str) -> Option<Row> {
+        self.named(self.names.find(name)?)
+    }
+
+    /// The row of the name at an index.
+    fn named(&self, index: usize) -> Option<Row> {
+        let key = self.names.get(index)?;
+        Some(reading(self.name_readings, index)?.row(self.id, key, Some(key)))
+    }
+
+    /// The row of a symbolic name in any of its spellings: `unique_violation`, `UniqueViolationError`.
+    fn symbol(&self, name: &str) -> Option<Row> {
+        /// No symbol is longer; longer names are not folded.
+        const LONGEST: usize = 80;
+        if self.symbols.ends.is_empty() || name.len() > LONGEST {
+            return None;
+        }
+        let folded: String =
+            name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+        let stem = folded.strip_suffix("error").or_else(|| folded.strip_suffix("exception"));
+        let index = self.symbols.find(&folded).or_else(|| self.symbols.find(stem?))?;
+        let key = *self.symbol_keys.get(index)?;
+        if self.starts.is_empty() { self.named(usize::from(key)) } else { self.number(i64::from(key)) }
+    }
+
+    /// The row of the longest template that matches a text, among those behind this code.
+    pub fn text(&self, code: Option<&str>, text: &str) -> Option<(Row, TextMatch)> {
+        let code = code.unwrap_or_default();
+        let line = template::first_line(text);
+        let (index, found) = self
+            .texts
+            .with_prefix(&format!("{code}+"))
+            .filter_map(|(index, key)| Some((index, Template::new(key.get(code.len() + 1..)?))))
+            .filter(|(_, template)| template.matches(line))
+            .max_by_key(|(_, template)| template.literal_len())?;
+        let plus = if code.is_empty() { "" } else { "+" };
+        let key = format!("{code}{plus}msg:{}", found.pattern());
+        let native = (!code.is_empty()).then_some(code);
+        Some((reading(self.text_readings, index)?.row(self.id, &key, native), found.reach()))
+    }
+}
+
+/// The reading behind an index.
+fn reading(readings: &[u8], index: usize) -> Option<Reading> {
+    READINGS.get(usize::from(*readings.get(index)?)).copied()
+}
