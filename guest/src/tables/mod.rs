@@ -130,12 +130,13 @@ pub fn by_number_and_state(system: System, number: i64, sqlstate: Option<&str>) 
 /// The row of a code by name: SQLSTATE, symbolic name, exception class, error label. A qualified class is found
 /// by its last part too.
 pub fn by_name(system: System, name: &str) -> Option<Row> {
-    first(system, |table| table.name(name))
+    words(system).find_map(|table| table.name(name))
 }
 
 /// The row of a SQLSTATE's class (`23***`), for states that no table lists. `None` for what is no SQLSTATE.
 pub fn by_sqlstate_class(system: System, state: &str) -> Option<Row> {
-    let is_state = state.len() == 5 && state.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    let is_state =
+        state.len() == 5 && state.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
     let class = state.get(..2).filter(|_| is_state)?;
     let key = format!("{class}***");
     let row = first(system, |table| table.name(&key)).or_else(|| packed::SQLSTATE.name(&key))?;
@@ -154,7 +155,7 @@ pub fn layer<'a>(layer: Layer, key: impl Into<Key<'a>>) -> Option<Row> {
 /// this code, without one those that are a proof by themselves. The longest template wins.
 pub fn by_text(speaker: impl Into<Speaker>, code: Option<&str>, text: &str) -> Option<(Row, TextMatch)> {
     match speaker.into() {
-        Speaker::System(system) => chain(system).iter().find_map(|table| table.text(code, text)),
+        Speaker::System(system) => words(system).find_map(|table| table.text(code, text)),
         Speaker::Layer(layer) => layer_table(layer).text(code, text),
     }
 }
@@ -162,6 +163,12 @@ pub fn by_text(speaker: impl Into<Speaker>, code: Option<&str>, text: &str) -> O
 /// The first answer along a system's tables.
 fn first(system: System, look: impl Fn(&Table) -> Option<Row>) -> Option<Row> {
     chain(system).iter().find_map(|table| look(table))
+}
+
+/// The tables in which a system's names and texts are looked up: MariaDB's numbers are its own, the rest is MySQL's.
+fn words(system: System) -> impl Iterator<Item = &'static Table> {
+    let shared = (system == System::Mariadb).then_some(&packed::MYSQL);
+    chain(system).iter().copied().chain(shared)
 }
 
 /// A system's own table, then the tables of what it is built on or usually reached through.
@@ -232,10 +239,14 @@ impl Reading {
 /// What is left of a proof that nobody confirmed.
 const fn careful(proof: Proof) -> Proof {
     match proof {
-        Proof::NeverSent | Proof::Rejected | Proof::Refused | Proof::SaysNotCommitted | Proof::SaysCommitted => {
-            Proof::Nothing
-        }
+        Proof::NeverSent
+        | Proof::Rejected
+        | Proof::Refused
+        | Proof::SaysNotCommitted
+        | Proof::SaysCommitted => Proof::Nothing,
         other => other,
     }
 }
 
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,8 @@ fn main() -> Result<()> {
             for size in &sizes {
                 println!("{:14} {:5} rows {:6} bytes", size.id, size.rows, size.bytes);
             }
-            let (rows, bytes) = sizes.iter().fold((0, 0), |(rows, bytes), size| (rows + size.rows, bytes + size.bytes));
+            let (rows, bytes) =
+                sizes.iter().fold((0, 0), |(rows, bytes), size| (rows + size.rows, bytes + size.bytes));
             println!("{:14} {rows:5} rows {bytes:6} bytes", "all");
             Ok(())
         }

@@ -33,7 +33,12 @@ fn read_facts(path: &Path) -> Result<Vec<Fact>> {
                 bail!("{}:{number}: too few columns", path.display());
             };
             let category = format!("{category}/{outcome}/{transient}");
-            Ok(Fact { code: code.to_owned(), name: name.to_owned(), category, source: source.trim().to_owned() })
+            Ok(Fact {
+                code: code.to_owned(),
+                name: name.to_owned(),
+                category,
+                source: source.trim().to_owned(),
+            })
         })
         .collect()
 }
@@ -43,7 +48,9 @@ fn build(spec: &Spec, facts: &[Fact], own: &[Rule], common: &[Rule]) -> Result<V
     let mut rows: Vec<Row> = Vec::new();
     let mut decided = BTreeSet::new();
     for fact in facts.iter().flat_map(|fact| renamed(fact, own)) {
-        if let Some(row) = decide(&fact, own, common)? && decided.insert(fact.code.clone()) {
+        if let Some(row) = decide(&fact, own, common)?
+            && decided.insert(fact.code.clone())
+        {
             rows.push(row);
         }
     }

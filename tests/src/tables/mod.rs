@@ -61,7 +61,7 @@ pub const SPECS: &[Spec] = &[
     spec("aurora_rds", Keys::Numbers, Symbols::None),
     spec("bigquery", Keys::Names, Symbols::None),
     spec("cassandra", Keys::Numbers, Symbols::All),
-    spec("clickhouse", Keys::Numbers, Symbols::All),
+    spec("clickhouse", Keys::Numbers, Symbols::Telling),
     spec("cockroachdb", Keys::Names, Symbols::None),
     spec("duckdb", Keys::Numbers, Symbols::All),
     spec("dynamodb", Keys::Names, Symbols::None),
@@ -69,7 +69,7 @@ pub const SPECS: &[Spec] = &[
     spec("etcd", Keys::Names, Symbols::None),
     spec("grpc", Keys::Numbers, Symbols::All),
     spec("http", Keys::Numbers, Symbols::None),
-    spec("mariadb", Keys::Numbers, Symbols::Telling),
+    spec("mariadb", Keys::Numbers, Symbols::None),
     spec("mongodb", Keys::Numbers, Symbols::All),
     spec("mongreldb", Keys::Names, Symbols::None),
     spec("mysql", Keys::Numbers, Symbols::Telling),
@@ -148,7 +148,8 @@ pub enum Key {
 impl Key {
     /// The key of a row's first column.
     pub fn parse(keys: Keys, code: &str) -> Key {
-        if let Some((code, template)) = code.split_once("msg:").filter(|(code, _)| is_code_before_text(code)) {
+        if let Some((code, template)) = code.split_once("msg:").filter(|(code, _)| is_code_before_text(code))
+        {
             return Key::Text { code: code.trim_end_matches('+').to_owned(), template: template.to_owned() };
         }
         match (keys, code.parse()) {
@@ -182,7 +183,8 @@ pub fn mark_words(marks: &Marks) -> [(&'static str, bool); 6] {
 
 /// Marks in the form of a table's column.
 pub fn write_marks(marks: &Marks) -> String {
-    let set: Vec<_> = mark_words(marks).into_iter().filter(|(_, is_set)| *is_set).map(|(word, _)| word).collect();
+    let set: Vec<_> =
+        mark_words(marks).into_iter().filter(|(_, is_set)| *is_set).map(|(word, _)| word).collect();
     set.join(",")
 }
 
@@ -232,9 +234,7 @@ pub fn read(folder: &Path, spec: &Spec) -> Result<Vec<Row>> {
     let path = folder.join(format!("{}.tsv", spec.id));
     let text = std::fs::read_to_string(&path).with_context(|| format!("{}", path.display()))?;
     lines(&text)
-        .map(|(number, columns)| {
-            read_row(&columns).with_context(|| format!("{}:{number}", path.display()))
-        })
+        .map(|(number, columns)| read_row(&columns).with_context(|| format!("{}:{number}", path.display())))
         .collect()
 }
 
@@ -258,7 +258,10 @@ pub fn read_all(folder: &Path) -> Result<BTreeMap<&'static str, Vec<Row>>> {
 
 /// Writes one table.
 pub fn write(folder: &Path, spec: &Spec, rows: &[Row]) -> Result<()> {
-    let mut text = format!("# Rebuilt by `tables import`: lasting changes belong in rules/{}.tsv.\n{COLUMNS}\n", spec.id);
+    let mut text = format!(
+        "# Rebuilt by `tables import`: lasting changes belong in rules/{}.tsv.\n{COLUMNS}\n",
+        spec.id
+    );
     for Row { code, reading, name, source } in rows {
         let (condition, proof) = (reading.condition.as_str(), reading.proof.as_str());
         let marks = write_marks(&reading.marks);

@@ -129,11 +129,17 @@ fn read_rule(columns: &[&str]) -> Result<Rule> {
 
 /// Does the text match the glob, ASCII case ignored, and what does the first `*` stand for?
 fn glob_capture<'a>(glob: &str, text: &'a str) -> Option<&'a str> {
-    let Some((head, tail)) = glob.split_once('*') else { return glob.eq_ignore_ascii_case(text).then_some("") };
+    let Some((head, tail)) = glob.split_once('*') else {
+        return glob.eq_ignore_ascii_case(text).then_some("");
+    };
     let rest = text.get(head.len()..).filter(|_| text[..head.len()].eq_ignore_ascii_case(head))?;
     (0..=rest.len()).filter(|at| rest.is_char_boundary(*at)).find_map(|at| {
         let (held, after) = rest.split_at(at);
-        let is_match = if tail.contains('*') { glob_capture(tail, after).is_some() } else { tail.eq_ignore_ascii_case(after) };
+        let is_match = if tail.contains('*') {
+            glob_capture(tail, after).is_some()
+        } else {
+            tail.eq_ignore_ascii_case(after)
+        };
         is_match.then_some(held)
     })
 }
