@@ -1,1 +1,29 @@
-//! x
+//! The Rust host of the Retort component.
+//!
+//! [`Contract`] reads like the component's WIT. Two implementations stand behind it, so callers can swap them:
+//! [`Component`] runs the WebAssembly component in wasmtime, [`Native`] calls the same logic as a library.
+//!
+//! ```no_run
+//! use retort_host::{Component, Contract, Options};
+//!
+//! let contract = Component::load(None, Options::default())?;
+//! let verdict = contract.evaluate(r#"{"error": {"code": "23505"}, "system": "postgresql"}"#);
+//! println!("{verdict}");
+//! # Ok::<(), retort_host::Error>(())
+//! ```
+
+pub mod adapters;
+pub mod cli;
+mod component;
+mod contract;
+mod demo;
+mod error;
+mod fault;
+pub mod ids;
+mod locate;
+mod native;
+
+pub use component::{Component, Instances, Options};
+pub use contract::{Contract, typed};
+pub use error::Error;
+pub use native::Native;

@@ -1,0 +1,7 @@
+//! The command `retort`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    retort_host::cli::main()
+}
