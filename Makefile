@@ -1,0 +1,52 @@
+# What can be done here. `make help` lists it.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+OUT := target/retort
+COMPONENT := $(OUT)/retort.component.wasm
+CORE := $(OUT)/retort.core.wasm
+# The release binary carries the component inside.
+export RETORT_COMPONENT := $(CURDIR)/$(COMPONENT)
+# One selection of crates and one profile for everything native, so that wasmtime is compiled once.
+NATIVE := --release --workspace --exclude retort-component
+RETORT := target/release/retort
+
+.PHONY: help component build demo test lint bench fuzz drill packages target
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+target: ## Add Rust's wasm32-wasip2 target where it is missing
+	@compgen -G "$$(rustc --print target-libdir --target wasm32-wasip2)/libstd-*.rlib" >/dev/null || rustup target add wasm32-wasip2
+
+component: target ## Build the component and the core module inside it, into target/retort/
+	cargo build -p retort-component --target wasm32-wasip2 --profile component
+	@mkdir -p $(OUT)
+	@# Only a changed file makes the binaries that carry it old.
+	@cmp -s target/wasm32-wasip2/component/retort_component.wasm $(COMPONENT) || cp target/wasm32-wasip2/component/retort_component.wasm $(COMPONENT)
+	@cargo run --quiet --release -p retort-tests --bin core-module -- $(COMPONENT) $(CORE)
+	@stat -c '%n %s bytes' $(COMPONENT) $(CORE)
+
+build: component ## Build the command, with the component inside: target/release/retort
+	cargo build $(NATIVE) --features retort-host/embed
+
+demo: build ## Provoke a dozen real database errors and show who gets to see what
+	@$(RETORT) demo
+
+lint: ## Formatting, clippy and documentation, warnings fatal
+	cargo fmt --all --check
+	cargo clippy $(NATIVE) --all-targets -- -D warnings
+	cargo clippy -p retort-component --target wasm32-wasip2 --profile component -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc $(NATIVE) --no-deps
+
+test: target lint build ## Everything: formatting, lints, documentation, component, all tests
+	cargo test $(NATIVE) --features retort-host/embed
+
+bench: build ## Measure verdicts, native and through the component
+	cargo bench $(NATIVE) --features retort-host/embed
+
+drill: build ## Break real databases under the MCP server, and count what was claimed wrongly
+	@$(RETORT) drill
+
