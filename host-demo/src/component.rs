@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -13,12 +13,17 @@ use wasmtime::{
     Store, StoreLimits, StoreLimitsBuilder,
 };
 
-use crate::contract::{Contract, typed};
+use crate::contract::{Contract, Typed, typed};
 use crate::{Error, fault, locate};
 use bindings::{Retort, RetortPre};
 
 /// The types and calls that wasmtime derives from the WIT.
-#[allow(missing_docs, unsafe_code, clippy::all, reason = "generated from the WIT, which documents every item")]
+#[allow(
+    missing_docs,
+    unsafe_code,
+    clippy::all,
+    reason = "generated from the WIT, which documents every item"
+)]
 pub mod bindings {
     wasmtime::component::bindgen!({
         path: "../wit",
@@ -78,7 +83,8 @@ pub struct Component {
     options: Options,
     idle: Mutex<Vec<Instance>>,
     faults: AtomicU64,
-    ticker: Ticker,
+    /// Stops with the component.
+    _ticker: Ticker,
 }
 
 struct Instance {
@@ -95,12 +101,13 @@ impl Component {
     /// Compiles a component from its bytes.
     pub fn from_bytes(bytes: &[u8], options: Options) -> Result<Component, Error> {
         let engine = engine(&options)?;
-        let not_the_component = |reason: wasmtime::Error| Error::NotTheComponent { reason: reason.to_string() };
+        let not_the_component =
+            |reason: wasmtime::Error| Error::NotTheComponent { reason: reason.to_string() };
         let compiled = Compiled::from_binary(&engine, bytes).map_err(not_the_component)?;
         let prepared = Linker::new(&engine).instantiate_pre(&compiled).map_err(not_the_component)?;
         let prepared = RetortPre::new(prepared).map_err(not_the_component)?;
-        let ticker = Ticker::start(engine);
-        Ok(Component { prepared, options, idle: Mutex::default(), faults: AtomicU64::new(0), ticker })
+        let _ticker = Ticker::start(engine);
+        Ok(Component { prepared, options, idle: Mutex::default(), faults: AtomicU64::new(0), _ticker })
     }
 
     /// How many calls the host had to answer itself: anything but 0 wants an operator's eye.
@@ -216,12 +223,49 @@ impl Contract for Component {
         json!(self, call_version(), String::new())
     }
 
-    fn evaluate_typed(&self, report: &typed::Report) -> typed::Verdict {
-        self.call(
-            "call_evaluate_typed",
-            |exports, store| exports.retort_contract_contract().call_evaluate(store, report),
-            || fault::typed_verdict(report),
+    fn typed(&self) -> &dyn Typed {
+        self
+    }
+}
+
+/// Calls one function of the interface `contract`.
+macro_rules! typed {
+    ($component:expr, $function:ident($($input:expr),*), $closed:expr) => {
+        $component.call(
+            stringify!($function),
+            |exports, store| exports.retort_contract_contract().$function(store $(, $input)*),
+            || $closed,
         )
+    };
+}
+
+impl Typed for Component {
+    fn evaluate(&self, report: &typed::Report) -> typed::Verdict {
+        typed!(self, call_evaluate(report), fault::typed::verdict(report))
+    }
+
+    fn evaluate_many(&self, reports: &[typed::Report]) -> Vec<typed::Verdict> {
+        typed!(self, call_evaluate_many(reports), reports.iter().map(fault::typed::verdict).collect())
+    }
+
+    fn reconcile(&self, reconciliation: &typed::Reconciliation) -> typed::Verdict {
+        typed!(self, call_reconcile(reconciliation), fault::typed::reconciliation(reconciliation))
+    }
+
+    fn summarise(&self, attempts: &[typed::AttemptRecord]) -> typed::OperationRecord {
+        typed!(self, call_summarise(attempts), fault::typed::operation_record())
+    }
+
+    fn budget(&self, tokens: u32, event: &str, capacity: u32) -> u32 {
+        typed!(self, call_budget(tokens, event, capacity), 0)
+    }
+
+    fn render(&self, envelope: &typed::Envelope, format: &str) -> String {
+        typed!(self, call_render(envelope, format), fault::rendered())
+    }
+
+    fn codes(&self) -> Vec<typed::CodeRow> {
+        typed!(self, call_codes(), Vec::new())
     }
 }
 

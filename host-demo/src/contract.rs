@@ -1,12 +1,11 @@
-//! The component's contract as a Rust trait.
+//! The component's contract as Rust traits, one for each of its interfaces.
 
 /// The records and enums of the WIT interface `contract`.
 pub mod typed {
     pub use crate::component::bindings::exports::retort::contract::contract::*;
 }
 
-/// The functions of the WIT world `retort`: those of interface `json` by their own names, and `evaluate` of the typed
-/// interface. All are total: whatever comes in, a value comes out.
+/// The interface `json`: one string in, one string out. All functions are total: whatever comes in, a value comes out.
 pub trait Contract: Send + Sync {
     /// A report in, a verdict out.
     fn evaluate(&self, report: &str) -> String;
@@ -41,6 +40,30 @@ pub trait Contract: Send + Sync {
     /// The version of the component.
     fn version(&self) -> String;
 
-    /// A typed report in, a typed verdict out.
-    fn evaluate_typed(&self, report: &typed::Report) -> typed::Verdict;
+    /// The typed interface of the same contract.
+    fn typed(&self) -> &dyn Typed;
+}
+
+/// The interface `contract`: records in, records out.
+pub trait Typed: Send + Sync {
+    /// Judges one error.
+    fn evaluate(&self, report: &typed::Report) -> typed::Verdict;
+
+    /// Judges several errors, in order.
+    fn evaluate_many(&self, reports: &[typed::Report]) -> Vec<typed::Verdict>;
+
+    /// Judges an earlier verdict anew, with what its receipt says.
+    fn reconcile(&self, reconciliation: &typed::Reconciliation) -> typed::Verdict;
+
+    /// Folds the attempts of one operation, in order, into one record.
+    fn summarise(&self, attempts: &[typed::AttemptRecord]) -> typed::OperationRecord;
+
+    /// Retry tokens after an event.
+    fn budget(&self, tokens: u32, event: &str, capacity: u32) -> u32;
+
+    /// Writes an envelope for a carrier.
+    fn render(&self, envelope: &typed::Envelope, format: &str) -> String;
+
+    /// The whole table of public codes.
+    fn codes(&self) -> Vec<typed::CodeRow>;
 }

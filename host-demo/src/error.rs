@@ -16,10 +16,14 @@ pub enum Error {
         source: io::Error,
     },
     /// There is no component in any of the usual places.
-    #[error("no component found beside the program or in target/retort; build it with `make component`, name it with --component, or use --native")]
+    #[error(
+        "no component found beside the program or in target/retort; build it with `make component`, name it with --component, or use --native"
+    )]
     Missing,
     /// The file is no component of this world.
-    #[error("this file does not hold the component of retort:contract@0.1.0: {reason}; build it with `make component` (a *.core.wasm file is not a component)")]
+    #[error(
+        "this file does not hold the component of retort:contract@0.1.0: {reason}; build it with `make component` (a *.core.wasm file is not a component)"
+    )]
     NotTheComponent {
         /// What wasmtime says about the file.
         reason: String,

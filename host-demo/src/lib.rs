@@ -12,6 +12,8 @@
 //! # Ok::<(), retort_host::Error>(())
 //! ```
 
+extern crate alloc;
+
 pub mod adapters;
 pub mod cli;
 mod component;
@@ -24,6 +26,6 @@ mod locate;
 mod native;
 
 pub use component::{Component, Instances, Options};
-pub use contract::{Contract, typed};
+pub use contract::{Contract, Typed, typed};
 pub use error::Error;
 pub use native::Native;

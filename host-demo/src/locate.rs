@@ -34,7 +34,10 @@ fn read(path: PathBuf) -> Result<Cow<'static, [u8]>, Error> {
 fn usual_places() -> Vec<PathBuf> {
     let program = env::current_exe().unwrap_or_default();
     let beside = program.parent().map(|folder| folder.join(NAME));
-    let above_program = program.ancestors().filter(|folder| folder.ends_with("target")).map(|folder| folder.join("retort").join(NAME));
+    let above_program = program
+        .ancestors()
+        .filter(|folder| folder.ends_with("target"))
+        .map(|folder| folder.join("retort").join(NAME));
     let below_caller = env::current_dir().ok().map(|folder| folder.join("target/retort").join(NAME));
     beside.into_iter().chain(above_program).chain(below_caller).collect()
 }

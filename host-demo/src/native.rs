@@ -1,8 +1,13 @@
 //! The contract without WebAssembly: the same logic, called as a library.
 
+use crate::fault;
 use retort::strings;
 
-use crate::contract::{Contract, typed};
+use crate::contract::{Contract, Typed, typed as contract};
+
+/// The component's own conversions, over the types that wasmtime derives from the same WIT.
+#[path = "../../guest/component/src/convert.rs"]
+mod convert;
 
 /// The logic as a native library. Same input, same bytes as [`Component`](crate::Component).
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,15 +35,18 @@ impl Contract for Native {
     }
 
     fn redact(&self, text: &str) -> String {
-        strings::redact(text)
+        fault::redaction(text)
     }
 
     fn inspect(&self, text: &str) -> String {
-        strings::inspect(text)
+        fault::findings(text)
     }
 
     fn fingerprint(&self, statement: &str) -> String {
-        strings::fingerprint(statement)
+        {
+            let _ = statement;
+            fault::fingerprint()
+        }
     }
 
     fn render(&self, envelope: &str) -> String {
@@ -53,7 +61,37 @@ impl Contract for Native {
         strings::version().into()
     }
 
-    fn evaluate_typed(&self, report: &typed::Report) -> typed::Verdict {
-        todo!()
+    fn typed(&self) -> &dyn Typed {
+        self
+    }
+}
+
+impl Typed for Native {
+    fn evaluate(&self, report: &contract::Report) -> contract::Verdict {
+        convert::evaluate(report)
+    }
+
+    fn evaluate_many(&self, reports: &[contract::Report]) -> Vec<contract::Verdict> {
+        reports.iter().map(convert::evaluate).collect()
+    }
+
+    fn reconcile(&self, reconciliation: &contract::Reconciliation) -> contract::Verdict {
+        convert::reconcile(reconciliation)
+    }
+
+    fn summarise(&self, attempts: &[contract::AttemptRecord]) -> contract::OperationRecord {
+        convert::summarise(attempts)
+    }
+
+    fn budget(&self, tokens: u32, event: &str, capacity: u32) -> u32 {
+        retort::decide::budget(tokens, event, capacity)
+    }
+
+    fn render(&self, envelope: &contract::Envelope, format: &str) -> String {
+        convert::render(envelope, format)
+    }
+
+    fn codes(&self) -> Vec<contract::CodeRow> {
+        convert::codes()
     }
 }

@@ -42,7 +42,7 @@ pub fn list(contract: &dyn Contract, arguments: &CodesArguments) -> Result<(), E
         return Ok(output.flush()?);
     }
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(["code", "category", "may pass", "next", "message"]);
     for row in rows(contract) {
         table.add_row([row.code, row.category, yes_or_no(row.transient).into(), row.next, row.message]);
@@ -94,7 +94,7 @@ fn next_meaning(next: &str) -> &'static str {
         "resubmit" => "repeat the call with the same operation key",
         "reconcile" => "look the operation key up after check_after_ms",
         "done" => "nothing: the write is there",
-        "stop" => "give up",
+        "stop" => "give up, unless the envelope says retryable",
         _ => "ask the operators, by the trace id",
     }
 }

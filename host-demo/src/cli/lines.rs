@@ -56,7 +56,8 @@ impl Input {
 
     /// A bar on the terminal while files go into a file or pipe; nothing where it would mix with the output.
     fn progress(&self) -> ProgressBar {
-        let length: Option<u64> = self.files.iter().map(|file| file.metadata().ok().map(|data| data.len())).sum();
+        let length: Option<u64> =
+            self.files.iter().map(|file| file.metadata().ok().map(|data| data.len())).sum();
         match length {
             Some(length) if length > 0 && io::stderr().is_terminal() && !io::stdout().is_terminal() => {
                 let style = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {eta}");

@@ -68,7 +68,8 @@ struct Parts<'a> {
 pub fn render(contract: &dyn Contract, arguments: &RenderArguments) -> Result<(), Error> {
     let carrier = arguments.carrier.word();
     arguments.input.map_lines(|line| {
-        let envelope = serde_json::from_str(line).map_or("null", |parts: Parts<'_>| parts.envelope.map_or(line, RawValue::get));
+        let envelope = serde_json::from_str(line)
+            .map_or("null", |parts: Parts<'_>| parts.envelope.map_or(line, RawValue::get));
         Some(contract.render(&format!(r#"{{"envelope":{envelope},"as":"{carrier}"}}"#)))
     })
 }

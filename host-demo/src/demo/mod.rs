@@ -44,7 +44,8 @@ pub fn run(contract: &dyn Contract, arguments: &Arguments) -> Result<(), Error> 
     let incidents = provoke::all()?;
     let verdicts: Vec<Value> = incidents.iter().map(|incident| judge(contract, incident)).collect();
     show::table(&incidents, &verdicts);
-    let leaks = incidents.iter().zip(&verdicts).map(|(incident, verdict)| leaks(contract, incident, verdict)).sum();
+    let leaks =
+        incidents.iter().zip(&verdicts).map(|(incident, verdict)| leaks(contract, incident, verdict)).sum();
     show::figures(incidents.len(), leaks, microseconds_per_verdict(contract, &incidents, arguments.repeat));
     Ok(())
 }

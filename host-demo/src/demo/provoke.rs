@@ -43,16 +43,25 @@ const SCHEMA: &str = "
 
 /// Statements of the write tool that the database refuses.
 const REFUSED: &[(&str, &str, &[&str])] = &[
-    ("unique violation", "INSERT INTO customers VALUES (2, 'amina.okafor@example.com')", &["amina.okafor", "customers"]),
+    (
+        "unique violation",
+        "INSERT INTO customers VALUES (2, 'amina.okafor@example.com')",
+        &["amina.okafor", "customers"],
+    ),
     ("foreign key violation", "INSERT INTO orders VALUES (2, 77, 'open', 100)", &["orders"]),
-    ("check violation", "UPDATE orders SET status = 'lost at sea' WHERE id = 1", &["known_status", "lost at sea"]),
+    (
+        "check violation",
+        "UPDATE orders SET status = 'lost at sea' WHERE id = 1",
+        &["known_status", "lost at sea"],
+    ),
     ("null where none may be", "UPDATE orders SET cents = NULL WHERE id = 1", &["orders", "cents"]),
     ("bad value", "UPDATE orders SET cents = 'forty-two' WHERE id = 1", &["orders", "forty-two"]),
 ];
 
 const WRITE: &str = "UPDATE orders SET status = 'shipped' WHERE id = 1";
 const READ: &str = "SELECT cents FROM report_v1";
-const ENDLESS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+const ENDLESS: &str =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
 
 /// Provokes them all.
 pub fn all() -> Result<Vec<Incident>, Error> {
@@ -72,7 +81,12 @@ pub fn all() -> Result<Vec<Incident>, Error> {
     incidents.push(interrupted(&database)?);
     incidents.push(write("read-only file", WRITE, &read_only(&file)?, &["orders"]));
     incidents.push(read("corrupt file", "SELECT cents FROM orders", &corrupt(&folder)?, &["orders"]));
-    incidents.push(write("disk full", "INSERT INTO blobs VALUES (zeroblob(1000000))", &full(&folder)?, &["blobs"]));
+    incidents.push(write(
+        "disk full",
+        "INSERT INTO blobs VALUES (zeroblob(1000000))",
+        &full(&folder)?,
+        &["blobs"],
+    ));
     incidents.push(pool_exhausted(&file)?);
     incidents.push(commit_lost());
     Ok(incidents)
@@ -88,7 +102,8 @@ fn write(title: &'static str, statement: &str, error: &Value, secrets: &'static 
 }
 
 fn read(title: &'static str, statement: &str, error: &Value, secrets: &'static [&'static str]) -> Incident {
-    let operation = json!({ "effect": "read", "phase": "execute", "transaction": "none", "statement": statement });
+    let operation =
+        json!({ "effect": "read", "phase": "execute", "transaction": "none", "statement": statement });
     incident(title, "report", error, operation, secrets)
 }
 
@@ -174,7 +189,9 @@ fn pool_exhausted(file: &Path) -> Result<Incident, Error> {
     let pool = r2d2::Pool::builder().max_size(1).build(SqliteConnectionManager::file(file))?;
     let _held = pool.get()?;
     let title = "pool exhausted before sending";
-    let Err(error) = pool.get_timeout(Duration::from_millis(50)) else { return Err(Error::NoError { title }) };
+    let Err(error) = pool.get_timeout(Duration::from_millis(50)) else {
+        return Err(Error::NoError { title });
+    };
     let mut incident = write(title, WRITE, &adapters::r2d2(&error), &["orders"]);
     incident.report["operation"]["phase"] = "acquire".into();
     Ok(incident)

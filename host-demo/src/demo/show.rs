@@ -1,7 +1,7 @@
 //! The table of the demonstration.
 
 use anstream::println;
-use comfy_table::{Cell, ContentArrangement, Table, presets};
+use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use owo_colors::OwoColorize;
 use serde_json::Value;
 
@@ -10,24 +10,36 @@ use super::provoke::Incident;
 /// Width of the table where there is no terminal to ask.
 const WIDTH: u16 = 132;
 
+const TRACE_ID_WIDTH: u16 = 32;
+
 /// One row per incident.
 pub fn table(incidents: &[Incident], verdicts: &[Value]) {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
     if !table.is_tty() {
         table.set_width(WIDTH);
     }
     let header = ["what happened", "the model sees", "the program is told", "the operator can look up"];
     table.set_header(header.map(|title| Cell::new(title.bold().to_string())));
     for (incident, verdict) in incidents.iter().zip(verdicts) {
-        table.add_row([what(incident), model(&verdict["envelope"]), program(verdict), operator(&verdict["diagnostic"])]);
+        table.add_row([
+            what(incident),
+            model(&verdict["envelope"]),
+            program(verdict),
+            operator(&verdict["diagnostic"]),
+        ]);
+    }
+    // A trace id is only of use in one piece.
+    if let Some(column) = table.column_mut(3) {
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(TRACE_ID_WIDTH + 2)));
     }
     println!("{table}");
 }
 
 /// The closing line.
 pub fn figures(errors: usize, leaks: usize, microseconds: f64) {
-    let leaks = if leaks == 0 { "0 leaks".green().to_string() } else { format!("{leaks} leaks").red().to_string() };
+    let leaks =
+        if leaks == 0 { "0 leaks".green().to_string() } else { format!("{leaks} leaks").red().to_string() };
     println!("{} errors, {leaks} in the envelopes, {microseconds:.1} µs per verdict", errors.bold());
 }
 
@@ -58,7 +70,13 @@ fn program(verdict: &Value) -> String {
     let (action, scope) = (word(&decision["action"]), word(&decision["scope"]));
     let (cleanup, reason) = (word(&decision["cleanup"]), word(&decision["reason"]));
     let line = |name: &str, value: &str| format!("\n{} {value}", name.dimmed());
-    format!("{}{wait}{}{}{}", action.bold(), line("scope", scope), line("cleanup", cleanup), line("because", reason))
+    format!(
+        "{}{wait}{}{}{}",
+        action.bold(),
+        line("scope", scope),
+        line("cleanup", cleanup),
+        line("because", reason)
+    )
 }
 
 fn operator(diagnostic: &Value) -> String {

@@ -38,7 +38,9 @@ fn core_module(component: &[u8]) -> Result<&[u8], String> {
         }
     }
     match modules.as_slice() {
-        [range] => component.get(range.clone()).ok_or_else(|| String::from("the module lies outside the file")),
+        [range] => {
+            component.get(range.clone()).ok_or_else(|| String::from("the module lies outside the file"))
+        }
         _ => Err(format!("{} core modules where one was expected", modules.len())),
     }
 }

@@ -7,8 +7,9 @@ use retort::codes::Code;
 use retort::report::Token;
 use serde_json::Value;
 
-use crate::contract::typed;
 use crate::ids;
+
+pub mod typed;
 
 /// How long to wait before the operation key is looked up, in milliseconds.
 const CHECK_AFTER_MS: u32 = 1_000;
@@ -30,7 +31,9 @@ pub fn verdict(report: &str) -> String {
 /// The verdicts over an array of reports.
 pub fn verdicts(reports: &str) -> String {
     let verdicts = match serde_json::from_str(reports) {
-        Ok(Value::Array(reports)) => reports.iter().map(|report| Outline::of_report(report).to_json()).collect(),
+        Ok(Value::Array(reports)) => {
+            reports.iter().map(|report| Outline::of_report(report).to_json()).collect()
+        }
         _ => vec![Outline::of_report(&Value::Null).to_json()],
     };
     format!("[{}]", verdicts.join(","))
@@ -47,22 +50,10 @@ pub fn reconciliation(reconciliation: &str) -> String {
     outline.to_json()
 }
 
-/// The typed verdict over an error that the component could not judge.
-pub fn typed_verdict(report: &typed::Report) -> typed::Verdict {
-    let key = report.operation.operation_key.as_deref().and_then(Token::key);
-    let trace_id = report.context.trace_id.as_deref().and_then(Token::identifier);
-    Outline {
-        is_read: is_read(report.operation.effect.as_deref(), report.operation.statement.as_deref()),
-        trace_id: trace_id.map_or_else(ids::trace_id, |token| token.as_str().into()),
-        operation_key: key.map(|token| token.as_str().into()),
-    }
-    .to_typed()
-}
-
 /// A fold that claims nothing.
 pub fn operation_record() -> String {
     String::from(
-        r#"{"attempts":0,"total_delay_ms":0,"first_code":"","final_code":"OUTCOME_UNKNOWN","category":"unknown_outcome","outcome":"unknown","duplicates_possible":true,"final":true}"#,
+        r#"{"retort.attempts":0,"retort.total_delay_ms":0,"error.type":"OUTCOME_UNKNOWN","retort.category":"unknown_outcome","retort.outcome":"unknown","retort.duplicates_possible":true,"retort.final":true}"#,
     )
 }
 
@@ -131,7 +122,8 @@ impl Outline {
         let (category, message, name) = (code.category().as_str(), code.message(), code.as_str());
         let (outcome, next) = (self.outcome(), self.next());
         let key = self.operation_key.as_ref().filter(|_| !self.is_read);
-        let key = key.map_or(String::new(), |key| format!(r#","operation_key":{}"#, Value::from(key.as_str())));
+        let key =
+            key.map_or(String::new(), |key| format!(r#","operation_key":{}"#, Value::from(key.as_str())));
         let check = self.check_after_ms().map_or(String::new(), |ms| format!(r#","check_after_ms":{ms}"#));
         format!(
             r#"{{"code":"{name}","category":"{category}","retryable":false,"outcome":"{outcome}","trace_id":"{trace_id}","message":"{message}","next":"{next}"{key}{check}}}"#
@@ -139,103 +131,21 @@ impl Outline {
     }
 
     fn to_json(&self) -> String {
-        let (envelope, trace_id, next, outcome) = (self.envelope(), &self.trace_id, self.next(), self.outcome());
+        let (envelope, trace_id, next, outcome) =
+            (self.envelope(), &self.trace_id, self.next(), self.outcome());
         let (code, category) = (self.code().as_str(), self.code().category().as_str());
         let delay = self.check_after_ms().map_or(String::new(), |ms| format!(r#""delay_ms":{ms},"#));
         format!(
             r#"{{"envelope":{envelope},"decision":{{"action":"{next}",{delay}"scope":"operation","cleanup":"discard_connection","reason":"tool_fault","attempts_left":0}},"diagnostic":{{"trace_id":"{trace_id}","code":"{code}","system":"_OTHER","rule":"host/fault","proof":"nothing","native_codes":[],"phase":"unknown","phase_conflict":false,"transaction":"unknown","cancel":"none","connection":"unknown","message":"","causes":[],"attempt_number":1}},"attempt":{{"error.type":"{code}","db.system.name":"_OTHER","db.response.status_code":"_OTHER","retort.attempt.number":1,"retort.category":"{category}","retort.outcome":"{outcome}","retort.retryable":false,"retort.next":"{next}","retort.final":true}}}}"#
         )
     }
-
-    fn to_typed(&self) -> typed::Verdict {
-        let code = self.code();
-        let (category, outcome) = match self.is_read {
-            true => (typed::Category::Permanent, typed::Outcome::NotCommitted),
-            false => (typed::Category::UnknownOutcome, typed::Outcome::Unknown),
-        };
-        let other = || String::from("_OTHER");
-        let unknown = || String::from("unknown");
-        typed::Verdict {
-            envelope: typed::Envelope {
-                code: code.as_str().into(),
-                category,
-                retryable: false,
-                retry_after_ms: None,
-                outcome,
-                trace_id: self.trace_id.clone(),
-                message: code.message().into(),
-                next: self.next().into(),
-                operation_key: self.operation_key.clone().filter(|_| !self.is_read),
-                check_after_ms: self.check_after_ms(),
-                op_index: None,
-                arguments: Vec::new(),
-                reference: None,
-                extensions: Vec::new(),
-            },
-            decision: typed::Decision {
-                action: self.next().into(),
-                delay_ms: self.check_after_ms(),
-                scope: "operation".into(),
-                cleanup: "discard_connection".into(),
-                reason: "tool_fault".into(),
-                attempts_left: 0,
-                tokens_left: None,
-                extensions: Vec::new(),
-            },
-            diagnostic: typed::Diagnostic {
-                trace_id: self.trace_id.clone(),
-                operation_id: None,
-                attempt_id: None,
-                code: code.as_str().into(),
-                system: other(),
-                driver: None,
-                rule: "host/fault".into(),
-                proof: "nothing".into(),
-                native_codes: Vec::new(),
-                phase: unknown(),
-                phase_conflict: false,
-                transaction: unknown(),
-                cancel: "none".into(),
-                connection: unknown(),
-                message: String::new(),
-                causes: Vec::new(),
-                statement_fingerprint: None,
-                statement_summary: None,
-                attempt_number: 1,
-                elapsed_ms: None,
-                deadline_ms: None,
-                tool: None,
-                tool_version: None,
-                policy_version: None,
-                boundary: None,
-                extensions: Vec::new(),
-            },
-            attempt: typed::AttemptRecord {
-                error_type: code.as_str().into(),
-                db_system_name: other(),
-                db_response_status_code: other(),
-                gen_ai_tool_name: None,
-                operation_id: None,
-                attempt_id: None,
-                attempt_number: 1,
-                category,
-                outcome,
-                retryable: false,
-                retry_delay_ms: None,
-                next: self.next().into(),
-                tool_version: None,
-                policy_version: None,
-                boundary: None,
-                final_: true,
-                extensions: Vec::new(),
-            },
-        }
-    }
 }
 
 /// Only what says read and shows nothing else than a SELECT is one.
 fn is_read(effect: Option<&str>, statement: Option<&str>) -> bool {
-    let selects = |statement: &str| statement.trim_start().get(..6).is_some_and(|verb| verb.eq_ignore_ascii_case("select"));
+    let selects = |statement: &str| {
+        statement.trim_start().get(..6).is_some_and(|verb| verb.eq_ignore_ascii_case("select"))
+    };
     effect == Some("read") && statement.is_none_or(selects)
 }
 
