@@ -1,5 +1,64 @@
 //! Evidence → finding: one condition, what it proves, and the rule that said so.
+//!
+//! Every sign of every error in the chain is looked up in the tables; each hit is a [`Candidate`]. [`choose`]
+//! takes the most telling one, and [`shape`] applies what the whole shape says: bulk writes, labels, the server's
+//! own words, attempts hidden in the driver.
 
+mod candidates;
+mod choose;
 mod finding;
+mod shape;
+mod violations;
 
 pub use finding::{Finding, Marks};
+
+use crate::codes::{Code, Proof};
+use crate::intake::Evidence;
+use crate::report::Report;
+use crate::systems::System;
+use candidates::Candidate;
+
+/// Finds what the evidence of a report says.
+pub fn recognise(evidence: &Evidence, report: &Report<'_>) -> Finding {
+    let system = evidence.system.unwrap_or(System::Unknown);
+    let Some(error) = &report.error else {
+        return violations::finding(&report.violations, system);
+    };
+    if let [(field, value)] = error.members()
+        && field == "condition"
+        && let Some(code) = value.as_text().and_then(Code::parse)
+    {
+        return Finding::condition(code, system);
+    }
+    let mut finding = match choose::choose(candidates::all(evidence, system), evidence) {
+        Some(candidate) => candidate.finding(),
+        None => Finding::unrecognised(system),
+    };
+    shape::apply(&mut finding, evidence, report);
+    finding
+}
+
+impl Candidate {
+    /// The finding of this candidate alone. What a text holds behind a quote proves nothing, and nothing that
+    /// would pass by waiting is believed of it.
+    fn finding(self) -> Finding {
+        let mut finding = Finding {
+            code: self.row.code,
+            proof: self.row.proof,
+            marks: self.row.marks,
+            rule: self.row.rule,
+            native: self.row.native,
+            ..Finding::unrecognised(self.system)
+        };
+        if self.is_inside {
+            finding.proof = Proof::Nothing;
+            if finding.code.is_transient() {
+                finding.code = Code::DatabaseError;
+            }
+        }
+        finding
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! A message → its codes, and where the server's own words begin.
+//!
+//! From the start, known forms and prefixes are taken off one by one. Where an unknown prefix stands before the
+//! first form (`update /x: Error 1205: …`), the form is looked for up to the first quote: what stands behind a
+//! quote can be a row's value, so a form found there is only [`Place::Inside`].
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::forms::{self, Match};
+use super::{Place, Text};
+
+/// The longest text that is worked on: beyond it only head and tail are kept.
+const LONGEST: usize = 64 * 1024;
+
+/// How much of the tail is kept of a longer text.
+const TAIL: usize = 8 * 1024;
+
+/// How far behind an unknown prefix a form is looked for.
+const SEEK: usize = 4096;
+
+/// The most forms and prefixes taken off one text.
+const MOST_FORMS: usize = 24;
+
+/// The characters behind which a row's value can begin.
+const QUOTES: &[char] = &['"', '\'', '`', '«', '»', '„', '“', '”', '‘', '’', '「', '『'];
+
+/// A text cut to what is worked on: head and tail.
+pub(super) fn cut(text: &str) -> String {
+    if text.len() <= LONGEST {
+        return String::from(text);
+    }
+    let head = floor(text, LONGEST - TAIL);
+    let tail = floor(text, text.len() - TAIL);
+    let mut kept = String::from(text.get(..head).unwrap_or_default());
+    kept.push('\n');
+    kept.push_str(text.get(tail..).unwrap_or_default());
+    kept
+}
+
+/// The nearest character boundary at or before a place.
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// Reads a text: every form goes to `note`, and the starts of the server's own words are kept.
+pub(super) fn read(text: &str, mut note: impl FnMut(&Match<'_>, Place)) -> Text {
+    let whole = cut(text);
+    let mut starts = Vec::new();
+    let mut place = Place::Form;
+    let mut at = blanks(&whole, 0);
+    let mut taken = 0;
+    starts.push(at);
+    loop {
+        let rest = whole.get(at..).unwrap_or_default();
+        match forms::leading(rest).filter(|_| taken < MOST_FORMS) {
+            Some(found) if found.len > 0 => {
+                note(&found, place);
+                at = blanks(&whole, at.saturating_add(found.len));
+                taken += 1;
+                if place == Place::Form {
+                    starts.push(at);
+                }
+            }
+            _ => match seek(&whole, at).filter(|_| taken < MOST_FORMS) {
+                Some((next, is_behind_quote)) => {
+                    if is_behind_quote {
+                        place = Place::Inside;
+                    }
+                    at = next;
+                    taken += 1;
+                }
+                None => break,
+            },
+        }
+    }
+    read_end(&whole, &starts, &mut note);
+    Text { whole, starts }
+}
+
+/// The trailing form at the end of the line on which the server's own words begin.
+fn read_end(whole: &str, starts: &[usize], note: &mut impl FnMut(&Match<'_>, Place)) {
+    let Some(core) = starts.last().and_then(|start| whole.get(*start..)) else { return };
+    let line = core.lines().next().unwrap_or_default();
+    let ends = line.char_indices().filter(|(_, letter)| matches!(letter, ' ' | '.'));
+    let mut last = None;
+    for (at, _) in ends {
+        if let Some(found) = line.get(at..).and_then(forms::trailing) {
+            last = Some((at, found));
+        }
+    }
+    if let Some((_, found)) = last {
+        note(&found, Place::Form);
+    }
+}
+
+/// The next place behind `from` where a telling form stands, and whether a quote stands before it.
+fn seek(whole: &str, from: usize) -> Option<(usize, bool)> {
+    let rest = whole.get(from..)?;
+    let mut is_behind_quote = false;
+    let mut before = ' ';
+    for (at, letter) in rest.char_indices() {
+        if at > SEEK {
+            return None;
+        }
+        let is_start = at > 0 && !before.is_alphanumeric() && before != '_' && before != '.';
+        if is_start && rest.get(at..).is_some_and(forms::is_telling) {
+            return Some((from + at, is_behind_quote));
+        }
+        is_behind_quote |= QUOTES.contains(&letter);
+        before = letter;
+    }
+    None
+}
+
+/// The first place at or behind `at` that holds no blank.
+fn blanks(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    text.len() - rest.trim_start().len()
+}
+
+/// Does a text hold a quote, behind which a row's value can begin?
+pub(super) fn has_quote(text: &str) -> bool {
+    text.strip_prefix('b').unwrap_or(text).trim_start_matches(QUOTES).contains(QUOTES)
+}

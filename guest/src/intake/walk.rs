@@ -1,0 +1,482 @@
+//! The walk through an error's JSON: fields by their role, causes by depth, texts by their forms.
+
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::fields::{self, Role};
+use super::hints::{Votes, Where};
+use super::{Evidence, Fault, Place, Sign, SignKind, literal, texts};
+use crate::json::Json;
+use crate::systems::System;
+
+/// The deepest cause that is followed.
+const DEEPEST: usize = 16;
+
+/// The most errors that are kept.
+const MOST_FAULTS: usize = 48;
+
+/// The most items of one list that are looked into; all are counted.
+const MOST_ITEMS: usize = 16;
+
+/// The most signs that one error keeps.
+const MOST_SIGNS: usize = 32;
+
+/// The longest text that can be one word's code.
+const LONGEST_CODE: usize = 96;
+
+/// What a fixed form weighs that tells its system.
+const FORM_WEIGHT: u16 = 6;
+
+/// The most texts with JSON inside that are read.
+const MOST_NESTED_TEXTS: usize = 4;
+
+/// A walk and what it has found.
+#[derive(Debug, Default)]
+pub(super) struct Walk {
+    evidence: Evidence,
+    votes: Votes,
+    nested_texts: usize,
+    /// Is what is walked inside a text, behind a quote, where a row's value could have put it?
+    is_untrusted: bool,
+}
+
+impl Walk {
+    /// Walks an error.
+    pub fn error(&mut self, error: &Json<'_>) {
+        if let Some(fault) = self.fault(0, false) {
+            self.value(error, fault);
+            if !self.has_found() {
+                self.unknown_members(error, fault);
+            }
+        }
+    }
+
+    /// The evidence, and the system that the shape tells.
+    pub fn finish(self) -> (Evidence, Option<System>) {
+        let shape = self.votes.winner();
+        (self.evidence, shape)
+    }
+
+    /// A new error of the chain; `None` where there are enough or it lies too deep.
+    fn fault(&mut self, depth: usize, is_one_of_many: bool) -> Option<usize> {
+        let faults = &mut self.evidence.faults;
+        if faults.len() >= MOST_FAULTS || depth > DEEPEST {
+            return None;
+        }
+        faults.push(Fault { depth, is_one_of_many, ..Fault::default() });
+        Some(faults.len() - 1)
+    }
+
+    /// Has anything been found that says what went wrong?
+    fn has_found(&self) -> bool {
+        let has_sign = |fault: &Fault| !fault.signs.is_empty() || !fault.texts.is_empty();
+        self.evidence.faults.iter().any(has_sign)
+    }
+
+    /// An error in whatever form.
+    fn value(&mut self, value: &Json<'_>, fault: usize) {
+        match value {
+            Json::Text(text) => self.text(text, fault),
+            Json::Whole(_) => self.code(value, SignKind::Code, fault),
+            Json::List(_) => self.arguments(value, fault),
+            Json::Object(members) => {
+                for (field, value) in members {
+                    self.votes.count(Where::Field, field);
+                    if let Some(role) = fields::role(field) {
+                        self.member(role, value, fault);
+                    }
+                }
+            }
+            Json::Null | Json::Bool(_) | Json::Real(_) => {}
+        }
+    }
+
+    /// Objects below an error none of whose fields is known.
+    fn unknown_members(&mut self, error: &Json<'_>, fault: usize) {
+        let objects = error.members().iter().map(|(_, value)| value);
+        for value in objects.filter(|value| !value.members().is_empty()).take(MOST_ITEMS) {
+            self.value(value, fault);
+        }
+        if self.has_found() {
+            return;
+        }
+        for text in error.members().iter().filter_map(|(_, value)| value.as_text()).take(MOST_ITEMS) {
+            self.text(text, fault);
+        }
+    }
+
+    /// One field of an error.
+    fn member(&mut self, role: Role, value: &Json<'_>, fault: usize) {
+        match role {
+            Role::Code => self.code(value, SignKind::Code, fault),
+            Role::SqlState => self.code(value, SignKind::SqlState, fault),
+            Role::Class => self.code(value, SignKind::Class, fault),
+            Role::HttpStatus => self.code(value, SignKind::Http, fault),
+            Role::Status => self.status(value, fault),
+            Role::CodeOrText => match value {
+                Json::Text(text) if is_word(text) => self.code(value, SignKind::Code, fault),
+                _ => self.part_or_cause(value, fault, true),
+            },
+            Role::Text => match value {
+                Json::Text(text) => self.text(text, fault),
+                _ => self.part_or_cause(value, fault, false),
+            },
+            Role::Block if value.as_text().is_some() => {}
+            Role::Part | Role::Block => self.part_or_cause(value, fault, false),
+            Role::Cause => self.part_or_cause(value, fault, true),
+            Role::Detail | Role::Stack | Role::Severity => {}
+            Role::Constraint => self.evidence.constraints.extend(value.as_text().map(ToOwned::to_owned)),
+            Role::Labels => self.labels(value),
+            Role::Arguments => self.arguments(value, fault),
+            Role::SystemCall => {
+                if let Some(fault) = self.evidence.faults.get_mut(fault) {
+                    fault.system_call = value.as_text().map(ToOwned::to_owned);
+                }
+            }
+            Role::Retries => self.attempts(count(value).map(|retries| retries.saturating_add(1))),
+            Role::Attempts => self.attempts(count(value)),
+            Role::WaitMilliseconds => self.wait(milliseconds(value, 1)),
+            Role::WaitSeconds => self.wait(milliseconds(value, 1000)),
+            Role::OpIndex => self.evidence.op_index = count(value).or(self.evidence.op_index),
+            Role::Committed => self.committed(value),
+            Role::CommittedCount => self.evidence.own_words.yes |= count(value).is_some_and(|done| done > 0),
+            Role::FinalState => {
+                if let Json::Text(word) = value {
+                    self.final_state(word);
+                }
+            }
+            Role::BulkErrors => self.bulk_errors(value, fault),
+            Role::Unprocessed => {
+                if !value.members().is_empty() || !value.items().is_empty() {
+                    self.evidence.bulk.is_bulk = true;
+                    self.evidence.bulk.failed = self.evidence.bulk.failed.saturating_add(1);
+                }
+            }
+            Role::BulkItems => self.bulk_items(value, fault),
+            Role::CancellationReasons => self.cancellation_reasons(value, fault),
+            Role::UpdateCounts => self.update_counts(value),
+            Role::DoneCount => {
+                if let Some(done) = count(value) {
+                    let sum = self.evidence.bulk.done.unwrap_or(0).saturating_add(u64::from(done));
+                    self.evidence.bulk.done = Some(sum);
+                }
+            }
+            Role::WriteConcern => {
+                self.evidence.has_write_concern_error |=
+                    !value.members().is_empty() || !value.items().is_empty();
+            }
+            Role::WriteType => self.evidence.write_type = value.as_text().map(ToOwned::to_owned),
+        }
+    }
+
+    /// A code or a name in a field of its own.
+    fn code(&mut self, value: &Json<'_>, kind: SignKind, fault: usize) {
+        match value {
+            Json::Whole(number) => self.sign(kind, &number.to_string(), Place::Field, fault),
+            Json::Text(text) if is_word(text) => self.sign(kind, text.trim(), Place::Field, fault),
+            Json::Text(text) if kind != SignKind::Http => self.text(text, fault),
+            Json::Object(_) if kind == SignKind::Code => self.part_or_cause(value, fault, false),
+            _ => {}
+        }
+    }
+
+    /// Keeps a sign.
+    fn sign(&mut self, kind: SignKind, text: &str, place: Place, fault: usize) {
+        let place = if self.is_untrusted { Place::Inside } else { place };
+        if kind != SignKind::SqlState {
+            self.votes.count(Where::Name, text);
+        }
+        if let Some(fault) = self.evidence.faults.get_mut(fault).filter(|at| at.signs.len() < MOST_SIGNS) {
+            let sign = Sign { kind, text: String::from(text), place };
+            if !fault.signs.contains(&sign) {
+                fault.signs.push(sign);
+            }
+        }
+    }
+
+    /// An HTTP status, a gRPC status, or a word for the final state.
+    fn status(&mut self, value: &Json<'_>, fault: usize) {
+        match value {
+            Json::Text(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.code(value, SignKind::Http, fault);
+            }
+            Json::Text(word) if is_word(word) => {
+                self.final_state(word);
+                self.code(value, SignKind::Grpc, fault);
+            }
+            Json::Whole(_) => self.code(value, SignKind::Http, fault),
+            _ => self.part_or_cause(value, fault, false),
+        }
+    }
+
+    /// The server's own word for the final state.
+    fn final_state(&mut self, word: &str) {
+        /// Word, and what it says: committed, not committed, not known, committed in part.
+        const STATES: &[(&str, [bool; 4])] = &[
+            ("aborted", [false, true, false, false]),
+            ("cancelled_after_commit", [true, false, false, false]),
+            ("cancelled_before_commit", [false, true, false, false]),
+            ("cancelled_before_start", [false, true, false, false]),
+            ("committed", [true, false, false, false]),
+            ("committed_with_error", [true, false, false, false]),
+            ("deadline_after_commit", [true, false, false, false]),
+            ("deadline_before_commit", [false, true, false, false]),
+            ("failed_before_commit", [false, true, false, false]),
+            ("outcome_unknown", [false, false, true, false]),
+            ("partially_committed", [false, false, false, true]),
+            ("running", [false, false, true, false]),
+        ];
+        let state = STATES.iter().find(|(state, _)| *state == word).filter(|_| !self.is_untrusted);
+        if let Some((_, [yes, no, unknown, part])) = state {
+            let words = &mut self.evidence.own_words;
+            words.yes |= yes;
+            words.no |= no;
+            words.unknown |= unknown;
+            words.part |= part;
+        }
+    }
+
+    /// The server's own word whether it committed: yes, no, or `null` for not known.
+    fn committed(&mut self, value: &Json<'_>) {
+        let is_trusted = !self.is_untrusted;
+        let words = &mut self.evidence.own_words;
+        match value {
+            Json::Bool(true) => words.yes = true,
+            Json::Bool(false) => words.no |= is_trusted,
+            _ => words.unknown = true,
+        }
+    }
+
+    /// A part of the same error, or an error beneath it.
+    fn part_or_cause(&mut self, value: &Json<'_>, fault: usize, is_cause: bool) {
+        match value {
+            Json::Text(text) if is_cause && is_word(text) => self.code(value, SignKind::Code, fault),
+            Json::Text(text) => self.text(text, fault),
+            Json::Object(_) => self.nested(value, fault, false),
+            Json::List(items) => {
+                for item in items.iter().take(MOST_ITEMS) {
+                    self.nested(item, fault, items.len() > 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An object below an error: an error itself, or a map from something to errors.
+    fn nested(&mut self, value: &Json<'_>, fault: usize, is_one_of_many: bool) {
+        let depth = self.evidence.faults.get(fault).map_or(0, |fault| fault.depth);
+        let members = value.members();
+        if !members.is_empty() && !members.iter().any(|(field, _)| fields::role(field).is_some()) {
+            let objects = members.iter().filter(|(_, value)| !value.members().is_empty());
+            for (_, value) in objects.take(MOST_ITEMS) {
+                if let Some(fault) = self.fault(depth + 1, true) {
+                    self.value(value, fault);
+                }
+            }
+            return;
+        }
+        if let Some(fault) = self.fault(depth + 1, is_one_of_many) {
+            self.value(value, fault);
+        }
+    }
+
+    /// A message: its forms, and the JSON inside it.
+    fn text(&mut self, text: &str, fault: usize) {
+        let Some((before, json)) = self.json_in(text) else { return self.plain(text, fault) };
+        self.plain(before, fault);
+        let trust = self.is_untrusted;
+        self.is_untrusted |= texts::has_quote(before);
+        self.nested(&json, fault, false);
+        self.is_untrusted = trust;
+    }
+
+    /// A message that holds no JSON.
+    fn plain(&mut self, text: &str, fault: usize) {
+        let text = text.trim();
+        if text.is_empty() || text == "b" {
+            return;
+        }
+        self.votes.count(Where::Text, text);
+        let mut found = Vec::new();
+        let mut retries = None;
+        let votes = &mut self.votes;
+        let read = texts::read(text, |form, place| {
+            found.extend(form.signs.iter().map(|(kind, text)| (*kind, String::from(*text), place)));
+            retries = form.retries.or(retries);
+            if let Some(system) = form.system {
+                votes.add(system, FORM_WEIGHT);
+            }
+        });
+        for (kind, text, place) in found {
+            self.sign(kind, &text, place, fault);
+        }
+        self.attempts(retries.map(|retries| retries.saturating_add(1)));
+        if let Some(fault) = self.evidence.faults.get_mut(fault) {
+            fault.texts.push(read);
+        }
+    }
+
+    /// The JSON object in a text, with what stands before it.
+    fn json_in<'t>(&mut self, text: &'t str) -> Option<(&'t str, Json<'t>)> {
+        let (before, json) = literal::object_in(text).filter(|_| self.nested_texts < MOST_NESTED_TEXTS)?;
+        self.nested_texts += 1;
+        Some((before, json))
+    }
+
+    /// Labels: a list of words.
+    fn labels(&mut self, value: &Json<'_>) {
+        let labels = value.items().iter().filter_map(Json::as_text).filter(|label| is_word(label));
+        self.evidence.labels.extend(labels.take(MOST_ITEMS).map(ToOwned::to_owned));
+    }
+
+    /// The positional arguments of an exception: codes are short and stand first, then comes the message.
+    fn arguments(&mut self, value: &Json<'_>, fault: usize) {
+        if let Json::Text(text) = value {
+            return self.text(text, fault);
+        }
+        for item in value.items().iter().take(MOST_ITEMS) {
+            match item {
+                Json::Text(text) if is_word(text) => self.code(item, SignKind::Code, fault),
+                Json::Object(_) => self.nested(item, fault, false),
+                Json::List(_) => {}
+                _ => self.value(item, fault),
+            }
+        }
+    }
+
+    /// How often the driver sent the request.
+    fn attempts(&mut self, attempts: Option<u32>) {
+        self.evidence.attempts = self.evidence.attempts.max(attempts);
+    }
+
+    /// The server's own wait.
+    fn wait(&mut self, wait: Option<u32>) {
+        self.evidence.retry_after_ms = self.evidence.retry_after_ms.max(wait);
+    }
+
+    /// The failed operations of a bulk write.
+    fn bulk_errors(&mut self, value: &Json<'_>, fault: usize) {
+        let (items, members) = (value.items(), value.members());
+        if items.is_empty() && members.is_empty() {
+            return;
+        }
+        let depth = self.evidence.faults.get(fault).map_or(0, |fault| fault.depth);
+        let failed = u32::try_from(items.len().max(1)).unwrap_or(u32::MAX);
+        let first = items.iter().filter_map(|item| {
+            let index = |at: &Json<'_>| at.get("index").and_then(count);
+            index(item).or_else(|| item.get("err").and_then(index))
+        });
+        let bulk = &mut self.evidence.bulk;
+        bulk.is_bulk = true;
+        bulk.failed = bulk.failed.saturating_add(failed);
+        bulk.first_failed = first.min().or(bulk.first_failed);
+        for item in items.iter().take(MOST_ITEMS) {
+            if let Some(fault) = self.fault(depth + 1, items.len() > 1) {
+                self.value(item, fault);
+            }
+        }
+    }
+
+    /// One reply per operation of a bulk request: `{"index": {"status": 429, "error": {…}}}`.
+    fn bulk_items(&mut self, value: &Json<'_>, fault: usize) {
+        let depth = self.evidence.faults.get(fault).map_or(0, |fault| fault.depth);
+        let replies = value.items().iter().filter_map(|item| item.members().first());
+        let mut first = None;
+        let mut failed = 0u32;
+        let mut done = 0u64;
+        for (index, (_, reply)) in replies.enumerate() {
+            if reply.get("error").is_none() {
+                done += 1;
+                continue;
+            }
+            failed = failed.saturating_add(1);
+            first = first.or(u32::try_from(index).ok());
+            if usize::try_from(failed).is_ok_and(|failed| failed <= MOST_ITEMS)
+                && let Some(fault) = self.fault(depth + 1, true)
+            {
+                self.value(reply, fault);
+            }
+        }
+        if failed > 0 {
+            let bulk = &mut self.evidence.bulk;
+            bulk.is_bulk = true;
+            bulk.failed = bulk.failed.saturating_add(failed);
+            bulk.done = Some(bulk.done.unwrap_or(0).saturating_add(done));
+            bulk.first_failed = bulk.first_failed.or(first);
+        }
+    }
+
+    /// One reason per operation of a transaction that was cancelled as a whole.
+    fn cancellation_reasons(&mut self, value: &Json<'_>, fault: usize) {
+        let depth = self.evidence.faults.get(fault).map_or(0, |fault| fault.depth);
+        let is_reason = |item: &&Json<'_>| {
+            item.members().iter().any(|(field, value)| {
+                field.eq_ignore_ascii_case("code") && value.as_text().is_some_and(|code| code != "None")
+            })
+        };
+        if value.items().is_empty() || self.is_untrusted {
+            return;
+        }
+        self.evidence.bulk.is_cancelled_whole = true;
+        self.evidence.op_index =
+            value.items().iter().position(|item| is_reason(&item)).and_then(|at| u32::try_from(at).ok());
+        for reason in value.items().iter().filter(is_reason).take(MOST_ITEMS) {
+            if let Some(fault) = self.fault(depth + 1, false) {
+                self.value(reason, fault);
+            }
+        }
+    }
+
+    /// The rows changed per statement of a JDBC batch: it stops at the first failure, or marks failures with -3.
+    fn update_counts(&mut self, value: &Json<'_>) {
+        const FAILED: i64 = -3;
+        let counts = value.items();
+        let failed = counts.iter().position(|count| count.as_whole() == Some(FAILED)).unwrap_or(counts.len());
+        let done = counts.iter().filter(|count| count.as_whole() != Some(FAILED)).count();
+        let bulk = &mut self.evidence.bulk;
+        bulk.is_bulk = true;
+        bulk.failed = bulk.failed.max(1);
+        bulk.done = u64::try_from(done).ok();
+        bulk.first_failed = u32::try_from(failed).ok();
+    }
+}
+
+/// Can a text be a code or a name: short, without blanks?
+fn is_word(text: &str) -> bool {
+    let text = text.trim();
+    (1..=LONGEST_CODE).contains(&text.len())
+        && !text.contains([' ', '\t', '\n', '"', '\'', '(', '{', ','])
+}
+
+/// A count that is not negative, as a number or in a string.
+fn count(value: &Json<'_>) -> Option<u32> {
+    match value {
+        Json::Whole(number) => u32::try_from(*number).ok(),
+        Json::Text(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// A wait in milliseconds: a number of `unit` milliseconds, `"1.5s"`, `"200ms"`, or `{"seconds": 1, "nanos": 0}`.
+fn milliseconds(value: &Json<'_>, unit: u32) -> Option<u32> {
+    let scaled = |number: f64, unit: u32| {
+        let wait = number * f64::from(unit);
+        (wait.is_finite() && wait >= 0.0 && wait <= f64::from(u32::MAX)).then_some(wait as u32)
+    };
+    match value {
+        Json::Whole(number) => u32::try_from(*number).ok()?.checked_mul(unit),
+        Json::Real(number) => scaled(*number, unit),
+        Json::Text(text) => {
+            let text = text.trim();
+            let (number, unit) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+                (Some(number), _) => (number, 1),
+                (_, Some(number)) => (number, 1000),
+                _ => (text, unit),
+            };
+            scaled(number.trim().parse().ok()?, unit)
+        }
+        Json::Object(_) => count(value.get("seconds")?)?.checked_mul(1000),
+        _ => None,
+    }
+}

@@ -1,0 +1,239 @@
+//! Signs → candidates: every look-up that the tables answer, with how telling it is.
+
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
+
+use crate::codes::{Code, Proof};
+use crate::intake::{Evidence, Fault, Place, Sign, SignKind};
+use crate::systems::System;
+use crate::tables::{self, Layer, Row};
+
+/// How telling a candidate is, the most telling first.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum Rank {
+    /// A code and a text that tells apart what shares it.
+    CodeAndText,
+    /// A server's or driver's own code.
+    Code,
+    /// A SQLSTATE.
+    SqlState,
+    /// An exception class of the system's own drivers.
+    Class,
+    /// A fixed text of server, driver or pool, from its start.
+    Text,
+    /// A code or class of sockets, name resolution, TLS and runtimes.
+    Transport,
+    /// The class of a SQLSTATE.
+    SqlStateClass,
+    /// A code that stands for whatever has no code of its own.
+    CatchAll,
+    /// A class of an object mapper or a driver-independent interface.
+    Mapper,
+    /// A status of gRPC.
+    Grpc,
+    /// An HTTP status.
+    Http,
+}
+
+/// One look-up that a table answered.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    /// The table's row.
+    pub row: Row,
+    /// How telling it is.
+    pub rank: Rank,
+    /// Is it the word of a pool?
+    pub is_pool: bool,
+    /// The error it was found in, by its index in the chain.
+    pub fault: usize,
+    /// How many errors enclose that one.
+    pub depth: usize,
+    /// Is that error one of several beside each other?
+    pub is_one_of_many: bool,
+    /// Was it found inside a text, behind a quote?
+    pub is_inside: bool,
+    /// The system it speaks of.
+    pub system: System,
+}
+
+/// The candidates of all errors of the chain, outermost first.
+pub(super) fn all(evidence: &Evidence, system: System) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    for (index, fault) in evidence.faults.iter().enumerate() {
+        Search { fault, index, system, found: &mut found }.run();
+    }
+    if found.is_empty() && matches!(system, System::Unknown | System::OtherSql) {
+        for (index, fault) in evidence.faults.iter().enumerate() {
+            for system in System::ALL {
+                Search { fault, index, system: *system, found: &mut found }.texts();
+            }
+        }
+    }
+    found
+}
+
+/// The search of one error's signs.
+struct Search<'a> {
+    fault: &'a Fault,
+    index: usize,
+    system: System,
+    found: &'a mut Vec<Candidate>,
+}
+
+impl Search<'_> {
+    fn run(&mut self) {
+        let fault = self.fault;
+        let state = fault.signs.iter().find_map(sqlstate);
+        for sign in &fault.signs {
+            match sign.kind {
+                SignKind::Code | SignKind::SqlState => self.code(sign, state),
+                SignKind::Class => self.class(sign),
+                SignKind::Http => self.number(sign, Layer::Http, Rank::Http),
+                SignKind::Grpc => self.grpc(sign),
+            }
+        }
+        self.texts();
+    }
+
+    /// A code: in the system's table, as a SQLSTATE, in a layer's table, as an HTTP status.
+    fn code(&mut self, sign: &Sign, state: Option<&str>) {
+        let own = match number(&sign.text) {
+            Some(number) if sign.kind == SignKind::Code => {
+                tables::by_number_and_state(self.system, number, state).map(|row| (row, Rank::Code))
+            }
+            _ => None,
+        };
+        let own = own.or_else(|| {
+            let row = tables::by_name(self.system, &sign.text)?;
+            Some((row, if sqlstate(sign).is_some() { Rank::SqlState } else { Rank::Code }))
+        });
+        if let Some((row, rank)) = own {
+            let is_catch_all = row.code == Code::DatabaseError && row.proof != Proof::SaysUnknown;
+            self.with_text(sign, row, if is_catch_all { Rank::CatchAll } else { rank });
+            return;
+        }
+        if let Some(row) = sqlstate(sign).and_then(|state| tables::by_sqlstate_class(self.system, state)) {
+            self.with_text(sign, row, Rank::SqlStateClass);
+            return;
+        }
+        self.layers(sign);
+        self.number(sign, Layer::Http, Rank::Http);
+    }
+
+    /// A class: in the system's table, else in those of pools, mappers and transport.
+    fn class(&mut self, sign: &Sign) {
+        match tables::by_name(self.system, &sign.text) {
+            Some(row) => self.with_text(sign, row, Rank::Class),
+            None => self.layers(sign),
+        }
+    }
+
+    /// A name in the tables of pools, mappers and transport.
+    fn layers(&mut self, sign: &Sign) {
+        const LAYERS: [(Layer, Rank); 3] =
+            [(Layer::Pool, Rank::Text), (Layer::Transport, Rank::Transport), (Layer::Orm, Rank::Mapper)];
+        for (layer, rank) in LAYERS {
+            let call = self.fault.system_call.as_deref().and_then(phase_of_call);
+            let at_call = call.and_then(|call| tables::layer(layer, alloc::format!("{}@{call}", sign.text).as_str()));
+            let Some(row) = at_call.or_else(|| tables::layer(layer, sign.text.as_str())) else { continue };
+            let key = key(&row).unwrap_or(&sign.text).to_owned();
+            for core in self.fault.texts.iter().flat_map(|text| text.cores()) {
+                if let Some((row, _)) = tables::by_text(layer, Some(&key), core) {
+                    self.push(row, Rank::CodeAndText, layer == Layer::Pool, sign.place);
+                }
+            }
+            let is_prisma_like = rank == Rank::Mapper && sign.kind == SignKind::Code;
+            self.push(row, if is_prisma_like { Rank::Code } else { rank }, layer == Layer::Pool, sign.place);
+            return;
+        }
+    }
+
+    /// A status by its number.
+    fn number(&mut self, sign: &Sign, layer: Layer, rank: Rank) {
+        let status = number(&sign.text).filter(|status| layer != Layer::Http || (400..600).contains(status));
+        if let Some(row) = status.and_then(|status| tables::layer(layer, status)) {
+            self.push(row, rank, false, sign.place);
+        }
+    }
+
+    /// A gRPC status by number or name.
+    fn grpc(&mut self, sign: &Sign) {
+        if let Some(row) = tables::by_name(self.system, &sign.text) {
+            self.with_text(sign, row, Rank::Code);
+        } else if let Some(row) = tables::layer(Layer::Grpc, sign.text.as_str()) {
+            self.push(row, Rank::Grpc, false, sign.place);
+        }
+    }
+
+    /// A row, and the rows of the texts that tell apart what shares its code.
+    fn with_text(&mut self, sign: &Sign, row: Row, rank: Rank) {
+        let key = key(&row).unwrap_or(&sign.text).to_owned();
+        for core in self.fault.texts.iter().flat_map(|text| text.cores()) {
+            if let Some((row, _)) = tables::by_text(self.system, Some(&key), core) {
+                self.push(row, Rank::CodeAndText, false, sign.place);
+                break;
+            }
+        }
+        self.push(row, rank, false, sign.place);
+    }
+
+    /// The fixed texts of the system, of pools, mappers and transport.
+    fn texts(&mut self) {
+        const LAYERS: [Layer; 3] = [Layer::Pool, Layer::Orm, Layer::Transport];
+        for core in self.fault.texts.iter().flat_map(|text| text.cores()) {
+            if let Some((row, _)) = tables::by_text(self.system, None, core) {
+                self.push(row, Rank::Text, false, Place::Form);
+            }
+            for layer in LAYERS {
+                if let Some((row, _)) = tables::by_text(layer, None, core) {
+                    self.push(row, Rank::Text, layer == Layer::Pool, Place::Form);
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, row: Row, rank: Rank, is_pool: bool, place: Place) {
+        self.found.push(Candidate {
+            row,
+            rank,
+            is_pool,
+            fault: self.index,
+            depth: self.fault.depth,
+            is_one_of_many: self.fault.is_one_of_many,
+            is_inside: place == Place::Inside,
+            system: self.system,
+        });
+    }
+}
+
+/// A sign that has the form of a SQLSTATE.
+fn sqlstate(sign: &Sign) -> Option<&str> {
+    let is_state = sign.text.len() == 5
+        && sign.text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+        && sign.kind != SignKind::Class;
+    is_state.then_some(sign.text.as_str())
+}
+
+/// The number that a code is: `1062`, `0x1100`, `ORA-00001`.
+fn number(text: &str) -> Option<i64> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        return i64::from_str_radix(digits, 16).ok();
+    }
+    let digits = text.split_once('-').filter(|(name, _)| *name == "ORA").map_or(text, |(_, digits)| digits);
+    digits.parse().ok()
+}
+
+/// The phase that a system call belongs to.
+fn phase_of_call(call: &str) -> Option<&'static str> {
+    match call {
+        "connect" | "getaddrinfo" | "getaddrinfo ENOTFOUND" | "queryA" => Some("connect"),
+        "read" | "write" | "writev" | "send" | "recv" => Some("in-flight"),
+        _ => None,
+    }
+}
+
+/// The code behind which a row's texts stand.
+fn key(row: &Row) -> Option<&str> {
+    row.native.as_ref().map(|native| native.as_str())
+}
+

@@ -1,0 +1,56 @@
+//! Candidates → the one that counts.
+
+use alloc::vec::Vec;
+
+use super::candidates::{Candidate, Rank};
+use crate::codes::Proof;
+use crate::intake::Evidence;
+use crate::systems::System;
+
+/// The candidate that counts.
+///
+/// What stands inside a text counts only where nothing else does. A pool's word that no connection was free
+/// counts before all else: nothing was sent, whatever older failure it wraps. Then the deepest error with a code
+/// of its own gives the kind; without one, the most telling sign, deepest first.
+pub(super) fn choose(mut candidates: Vec<Candidate>, evidence: &Evidence) -> Option<Candidate> {
+    if candidates.iter().any(|candidate| !candidate.is_inside) {
+        candidates.retain(|candidate| !candidate.is_inside);
+    }
+    let pool = candidates.iter().find(|at| at.is_pool && at.row.proof == Proof::NeverSent);
+    if let Some(pool) = pool {
+        return Some(pool.clone());
+    }
+    let native = candidates
+        .iter()
+        .filter(|at| at.rank <= Rank::SqlState)
+        .min_by_key(|at| (core::cmp::Reverse(at.depth), at.rank, at.fault));
+    let best = native.or_else(|| {
+        candidates.iter().min_by_key(|at| (at.rank, core::cmp::Reverse(at.depth), at.fault))
+    })?;
+    Some(weigh(best, &candidates, evidence).clone())
+}
+
+/// Corrects the choice by what the other candidates prove about sending.
+fn weigh<'a>(best: &'a Candidate, candidates: &'a [Candidate], evidence: &Evidence) -> &'a Candidate {
+    let beneath = |proof: Proof| {
+        candidates.iter().find(move |at| {
+            at.row.proof == proof && at.depth >= best.depth && at.rank <= Rank::Transport && at.fault != best.fault
+        })
+    };
+    match best.row.proof {
+        // One of several hosts was reached and did not answer: the refusals of the others prove nothing.
+        Proof::NeverSent if best.is_one_of_many => beneath(Proof::Lost).unwrap_or(best),
+        // A link failure whose cause is a refused connect: it never came to be. Not where a driver reconnects by
+        // itself and reports the failed reconnect as the cause of the loss.
+        Proof::Lost if best.row.marks.connection_lost && reports_first_connect(evidence, best.system) => {
+            beneath(Proof::NeverSent).filter(|at| at.rank == Rank::Transport).unwrap_or(best)
+        }
+        _ => best,
+    }
+}
+
+/// Is a failed connect beneath a lost connection that connection's own?
+fn reports_first_connect(evidence: &Evidence, system: System) -> bool {
+    let replays = evidence.driver.is_some_and(|driver| driver.replays);
+    !replays && system.profile().has_transactions && system != System::Mongodb
+}

@@ -1,0 +1,111 @@
+//! What the whole shape says beyond the one candidate that counts.
+
+use alloc::string::String;
+
+use super::Finding;
+use crate::codes::{Code, Proof};
+use crate::intake::{Evidence, OwnWords};
+use crate::report::Report;
+use crate::words::Phase;
+
+/// Applies what the shape says.
+pub(super) fn apply(finding: &mut Finding, evidence: &Evidence, report: &Report<'_>) {
+    phase(finding, report);
+    labels(finding, evidence);
+    bulk(finding, evidence);
+    own_words(finding, evidence.own_words);
+    finding.op_index = evidence.op_index.or(evidence.bulk.first_failed);
+    finding.retry_after_ms = evidence.retry_after_ms;
+    finding.is_key_violation = is_key_violation(finding, evidence, report);
+    finding.has_hidden_attempts = has_hidden_attempts(finding, evidence);
+}
+
+/// A timeout or a loss that can mean any phase is read by the host's word where that is before sending.
+fn phase(finding: &mut Finding, report: &Report<'_>) {
+    let is_ambiguous = finding.proof == Proof::Lost && finding.native.is_none();
+    if !is_ambiguous || !(finding.marks.client_timeout || finding.marks.connection_lost) {
+        return;
+    }
+    let code = match report.operation.phase {
+        Phase::Acquire => Code::PoolBusy,
+        Phase::Connect => Code::ConnectionFailed,
+        _ => return,
+    };
+    finding.code = code;
+    finding.proof = Proof::NeverSent;
+}
+
+/// What a label proves, and the code of an error that nothing else names.
+const LABELS: &[(&str, Proof)] = &[
+    ("NoWritesPerformed", Proof::SaysNotCommitted),
+    ("UnknownTransactionCommitResult", Proof::SaysUnknown),
+];
+
+/// Labels of the server and the driver.
+fn labels(finding: &mut Finding, evidence: &Evidence) {
+    let has = |name: &str| evidence.labels.iter().any(|label| label == name);
+    if let Some((_, proof)) = LABELS.iter().rev().find(|(name, _)| has(name)) {
+        finding.proof = *proof;
+    }
+    if evidence.has_write_concern_error && finding.proof != Proof::SaysNotCommitted {
+        finding.proof = Proof::SaysUnknown;
+    }
+}
+
+/// Bulk writes: a part may stand, unless the error counts none.
+fn bulk(finding: &mut Finding, evidence: &Evidence) {
+    let bulk = evidence.bulk;
+    if bulk.is_cancelled_whole {
+        finding.proof = Proof::SaysNotCommitted;
+        return;
+    }
+    if !bulk.is_bulk || finding.proof == Proof::SaysNotCommitted {
+        return;
+    }
+    if bulk.done == Some(0) && bulk.failed > 0 {
+        return;
+    }
+    finding.code = Code::PartialOutcome;
+    finding.proof = Proof::Partial;
+    finding.rule = String::from("shape/bulk");
+}
+
+/// The server's own words: only a plain no proves no, and words that contradict each other prove nothing.
+fn own_words(finding: &mut Finding, words: OwnWords) {
+    finding.proof = match words {
+        OwnWords { part: true, .. } => Proof::Partial,
+        OwnWords { yes: true, no: false, unknown: false, .. } => Proof::SaysCommitted,
+        OwnWords { yes: false, no: true, unknown: false, .. } => Proof::SaysNotCommitted,
+        OwnWords { yes: false, no: false, unknown: false, .. } => return,
+        _ => Proof::SaysUnknown,
+    };
+}
+
+/// Does the violated constraint carry the operation key's name? A qualified name counts by its last part.
+fn is_key_violation(finding: &Finding, evidence: &Evidence, report: &Report<'_>) -> bool {
+    let Some(key) = report.operation.key_constraint.as_deref() else { return false };
+    finding.code == Code::UniqueViolation
+        && evidence.constraints.iter().any(|constraint| is_same_constraint(constraint, key))
+}
+
+/// `key` and `table.key`, `schema.table.key` name one constraint.
+fn is_same_constraint(one: &str, other: &str) -> bool {
+    let ends = |long: &str, short: &str| {
+        long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    !one.is_empty() && !other.is_empty() && (ends(one, other) || ends(other, one))
+}
+
+/// Did the driver send the request more than once?
+///
+/// Its own count decides where it gives one. A driver that is only known to repeat after a lost connection makes
+/// a definite answer of the server no less definite: there its row counts only where the answer is missing.
+fn has_hidden_attempts(finding: &Finding, evidence: &Evidence) -> bool {
+    match evidence.attempts {
+        Some(attempts) => attempts > 1,
+        None => {
+            let is_open = matches!(finding.proof, Proof::Nothing | Proof::NeverSent | Proof::Lost);
+            is_open && evidence.driver.is_some_and(|driver| driver.replays)
+        }
+    }
+}
