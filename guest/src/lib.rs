@@ -71,7 +71,8 @@ pub struct Verdict {
 
 /// Judges one error: the whole way, from report to verdict.
 pub fn evaluate(report: &Report<'_>) -> Verdict {
-    let finding = find(report);
+    let evidence = intake::collect(report);
+    let finding = recognise::recognise(&evidence, report);
     let judgement = judge::judge(&finding, report);
     let decision = decide::decide(&judgement, report);
     let publishable = Publishable {
@@ -86,22 +87,4 @@ pub fn evaluate(report: &Report<'_>) -> Verdict {
     let diagnostic = observe::diagnose(&finding, &judgement, &decision, report, envelope.trace_id(), texts);
     let attempt = observe::record(&finding, &judgement, &decision, report);
     Verdict { envelope, decision, diagnostic, attempt }
-}
-
-fn find(report: &Report<'_>) -> recognise::Finding {
-    use crate::codes::Code;
-    use crate::systems::System;
-    let system = report.system.as_deref().and_then(System::parse).unwrap_or(System::Unknown);
-    if report.is_unreadable {
-        return recognise::Finding::condition(Code::ToolFault, system);
-    }
-    match report
-        .error
-        .as_ref()
-        .and_then(|error| error.get("condition"))
-        .and_then(|name| Code::parse(name.as_text()?))
-    {
-        Some(code) => recognise::Finding::condition(code, system),
-        None => recognise::Finding::unrecognised(system),
-    }
 }

@@ -56,7 +56,7 @@ fn from_python(text: &str) -> String {
     while let Some(letter) = letters.next() {
         match quote {
             Some(open) => match letter {
-                '\\' if letters.peek() == Some(&'\'') => {}
+                '\\' if letters.peek() == Some(&'\'') => json.extend(letters.next()),
                 '\\' => {
                     json.push('\\');
                     json.extend(letters.next());

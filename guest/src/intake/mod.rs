@@ -131,6 +131,10 @@ pub struct Evidence {
     pub own_words: OwnWords,
     /// The signs of a bulk write.
     pub bulk: Bulk,
+    /// Does the stack show that the driver was opening a connection?
+    pub is_connecting: bool,
+    /// Does the stack show that the pool was taking the connection back, after the statement?
+    pub is_releasing: bool,
     /// Did a write concern fail, after the write was applied?
     pub has_write_concern_error: bool,
     /// The type of a write that timed out.

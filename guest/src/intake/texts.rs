@@ -38,6 +38,27 @@ pub(super) fn cut(text: &str) -> String {
     kept
 }
 
+/// Where the name of a violated unique constraint stands: how the message begins, what the name follows (the last
+/// one of these, since a row's value can stand before it), and what ends the name.
+const CONSTRAINTS: &[(&str, &str, char)] = &[
+    ("duplicate key value", " violates unique constraint \"", '"'),
+    ("Duplicate entry '", "' for key '", '\''),
+    ("UNIQUE constraint failed: ", "UNIQUE constraint failed: ", '\n'),
+    ("Violation of UNIQUE KEY constraint '", "Violation of UNIQUE KEY constraint '", '\''),
+    ("Violation of PRIMARY KEY constraint '", "Violation of PRIMARY KEY constraint '", '\''),
+    ("Cannot insert duplicate key row in object '", "' with unique index '", '\''),
+    ("unique constraint (", "unique constraint (", ')'),
+    ("ORA-00001: unique constraint (", "ORA-00001: unique constraint (", ')'),
+];
+
+/// The name of the unique constraint that a message says was violated.
+pub(super) fn constraint(core: &str) -> Option<&str> {
+    let line = core.lines().next()?;
+    let (_, before, end) = CONSTRAINTS.iter().find(|(start, ..)| line.starts_with(start))?;
+    let name = line.get(line.rfind(before)? + before.len()..)?;
+    Some(name.split(*end).next().unwrap_or(name))
+}
+
 /// The nearest character boundary at or before a place.
 fn floor(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {

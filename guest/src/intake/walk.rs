@@ -19,6 +19,9 @@ const MOST_FAULTS: usize = 48;
 /// The most items of one list that are looked into; all are counted.
 const MOST_ITEMS: usize = 16;
 
+/// The most frames of a stack that are looked at.
+const MOST_FRAMES: usize = 64;
+
 /// The most signs that one error keeps.
 const MOST_SIGNS: usize = 32;
 
@@ -92,16 +95,16 @@ impl Walk {
         }
     }
 
-    /// Objects below an error none of whose fields is known.
+    /// Fields that no row names, below an error none of whose known fields says what went wrong.
     fn unknown_members(&mut self, error: &Json<'_>, fault: usize) {
-        let objects = error.members().iter().map(|(_, value)| value);
-        for value in objects.filter(|value| !value.members().is_empty()).take(MOST_ITEMS) {
+        let unknown = || error.members().iter().filter(|(field, _)| fields::role(field).is_none());
+        for (_, value) in unknown().filter(|(_, value)| !value.members().is_empty()).take(MOST_ITEMS) {
             self.value(value, fault);
         }
         if self.has_found() {
             return;
         }
-        for text in error.members().iter().filter_map(|(_, value)| value.as_text()).take(MOST_ITEMS) {
+        for text in unknown().filter_map(|(_, value)| value.as_text()).take(MOST_ITEMS) {
             self.text(text, fault);
         }
     }
@@ -125,7 +128,8 @@ impl Walk {
             Role::Block if value.as_text().is_some() => {}
             Role::Part | Role::Block => self.part_or_cause(value, fault, false),
             Role::Cause => self.part_or_cause(value, fault, true),
-            Role::Detail | Role::Stack | Role::Severity => {}
+            Role::Detail | Role::Severity => {}
+            Role::Stack => self.stack(value),
             Role::Constraint => self.evidence.constraints.extend(value.as_text().map(ToOwned::to_owned)),
             Role::Labels => self.labels(value),
             Role::Arguments => self.arguments(value, fault),
@@ -312,6 +316,7 @@ impl Walk {
             self.sign(kind, &text, place, fault);
         }
         self.attempts(retries.map(|retries| retries.saturating_add(1)));
+        self.evidence.constraints.extend(read.cores().find_map(texts::constraint).map(ToOwned::to_owned));
         if let Some(fault) = self.evidence.faults.get_mut(fault) {
             fault.texts.push(read);
         }
@@ -341,6 +346,26 @@ impl Walk {
                 Json::Object(_) => self.nested(item, fault, false),
                 Json::List(_) => {}
                 _ => self.value(item, fault),
+            }
+        }
+    }
+
+    /// What a stack tells of the phase: only frames of drivers and pools that do one thing.
+    fn stack(&mut self, value: &Json<'_>) {
+        /// A frame's words, and whether the driver was opening a connection (else giving one back).
+        const FRAMES: &[(&str, bool)] = &[
+            ("asyncpg/connect_utils.py", true),
+            ("asyncpg\\connect_utils.py", true),
+            ("in __connect_addr", true),
+            ("org.postgresql.core.v3.ConnectionFactoryImpl", true),
+            ("internalConnectMultiple", true),
+            ("in release\n", false),
+        ];
+        let frames = value.items().iter().filter_map(Json::as_text).chain(value.as_text());
+        for frame in frames.take(MOST_FRAMES) {
+            for (_, is_connecting) in FRAMES.iter().filter(|(words, _)| frame.contains(words)) {
+                self.evidence.is_connecting |= is_connecting;
+                self.evidence.is_releasing |= !is_connecting;
             }
         }
     }

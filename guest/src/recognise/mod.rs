@@ -16,11 +16,14 @@ use crate::codes::{Code, Proof};
 use crate::intake::Evidence;
 use crate::report::Report;
 use crate::systems::System;
-use candidates::Candidate;
+use candidates::{Candidate, Rank};
 
 /// Finds what the evidence of a report says.
 pub fn recognise(evidence: &Evidence, report: &Report<'_>) -> Finding {
     let system = evidence.system.unwrap_or(System::Unknown);
+    if report.is_unreadable {
+        return Finding::condition(Code::ToolFault, system);
+    }
     let Some(error) = &report.error else {
         return violations::finding(&report.violations, system);
     };
@@ -30,10 +33,12 @@ pub fn recognise(evidence: &Evidence, report: &Report<'_>) -> Finding {
     {
         return Finding::condition(code, system);
     }
-    let mut finding = match choose::choose(candidates::all(evidence, system), evidence) {
-        Some(candidate) => candidate.finding(),
-        None => Finding::unrecognised(system),
-    };
+    let chosen = choose::choose(candidates::all(evidence, system), evidence);
+    let is_of_server = chosen.as_ref().is_some_and(|candidate| candidate.rank <= Rank::SqlState);
+    let mut finding = chosen.map_or_else(|| Finding::unrecognised(system), Candidate::finding);
+    if !is_of_server {
+        shape::place(&mut finding, evidence, report.operation.phase);
+    }
     shape::apply(&mut finding, evidence, report);
     finding
 }

@@ -10,7 +10,10 @@ use crate::words::Phase;
 
 /// Applies what the shape says.
 pub(super) fn apply(finding: &mut Finding, evidence: &Evidence, report: &Report<'_>) {
-    phase(finding, report);
+    if evidence.is_releasing && finding.proof != Proof::NeverSent {
+        // The pool was taking the connection back: this says nothing about the statement before.
+        finding.proof = Proof::Lost;
+    }
     labels(finding, evidence);
     bulk(finding, evidence);
     own_words(finding, evidence.own_words);
@@ -20,18 +23,19 @@ pub(super) fn apply(finding: &mut Finding, evidence: &Evidence, report: &Report<
     finding.has_hidden_attempts = has_hidden_attempts(finding, evidence);
 }
 
-/// A timeout or a loss that can mean any phase is read by the host's word where that is before sending.
-fn phase(finding: &mut Finding, report: &Report<'_>) {
-    let is_ambiguous = finding.proof == Proof::Lost && finding.native.is_none();
-    if !is_ambiguous || !(finding.marks.client_timeout || finding.marks.connection_lost) {
+/// A timeout or a loss that no server reported can mean any phase: the stack tells it, or the host's word where
+/// that is before sending.
+pub(super) fn place(finding: &mut Finding, evidence: &Evidence, phase: Phase) {
+    let is_ambiguous = finding.marks.client_timeout || finding.marks.connection_lost;
+    if finding.proof != Proof::Lost || !is_ambiguous {
         return;
     }
-    let code = match report.operation.phase {
+    finding.code = match phase {
         Phase::Acquire => Code::PoolBusy,
         Phase::Connect => Code::ConnectionFailed,
+        _ if evidence.is_connecting => Code::ConnectionFailed,
         _ => return,
     };
-    finding.code = code;
     finding.proof = Proof::NeverSent;
 }
 
