@@ -128,7 +128,7 @@ impl Walk {
             Role::Block if value.as_text().is_some() => {}
             Role::Part | Role::Block => self.part_or_cause(value, fault, false),
             Role::Cause => self.part_or_cause(value, fault, true),
-            Role::Detail | Role::Severity => {}
+            Role::Content | Role::Detail | Role::Severity => {}
             Role::Stack => self.stack(value),
             Role::Constraint => self.evidence.constraints.extend(value.as_text().map(ToOwned::to_owned)),
             Role::Labels => self.labels(value),

@@ -60,7 +60,7 @@ pub(super) struct Candidate {
 pub(super) fn all(evidence: &Evidence, system: System) -> Vec<Candidate> {
     let mut found = Vec::new();
     for (index, fault) in evidence.faults.iter().enumerate() {
-        Search { fault, index, system, found: &mut found }.run();
+        Search { fault, index, system, found: &mut found }.run(evidence.write_type.as_deref());
     }
     if found.is_empty() && matches!(system, System::Unknown | System::OtherSql) {
         for (index, fault) in evidence.faults.iter().enumerate() {
@@ -81,9 +81,10 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn run(&mut self) {
+    /// Looks everything up. What tells apart errors that share a number is the SQLSTATE, or the type of the write.
+    fn run(&mut self, write_type: Option<&str>) {
         let fault = self.fault;
-        let state = fault.signs.iter().find_map(sqlstate);
+        let state = fault.signs.iter().find_map(sqlstate).or(write_type);
         for sign in &fault.signs {
             match sign.kind {
                 SignKind::Code | SignKind::SqlState => self.code(sign, state),

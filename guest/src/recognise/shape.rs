@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use super::Finding;
 use crate::codes::{Code, Proof};
-use crate::intake::{Evidence, OwnWords};
+use crate::intake::{Evidence, Fault, OwnWords, SignKind};
 use crate::report::Report;
 use crate::words::Phase;
 
@@ -23,8 +23,12 @@ pub(super) fn apply(finding: &mut Finding, evidence: &Evidence, report: &Report<
     finding.has_hidden_attempts = has_hidden_attempts(finding, evidence);
 }
 
-/// A timeout or a loss that no server reported can mean any phase: the stack tells it, or the host's word where
-/// that is before sending.
+/// Drivers whose pool and whose statements time out with one class, told apart only by the class of the cause:
+/// driver, class, and the cause that only the pool's timeout has.
+const POOL_TIMEOUTS: &[(&str, &str, &str)] = &[("asyncpg", "TimeoutError", "CancelledError")];
+
+/// A timeout or a loss that no server reported can mean any phase: the stack or the cause tells it, or the host's
+/// word where that is before sending.
 pub(super) fn place(finding: &mut Finding, evidence: &Evidence, phase: Phase) {
     let is_ambiguous = finding.marks.client_timeout || finding.marks.connection_lost;
     if finding.proof != Proof::Lost || !is_ambiguous {
@@ -34,9 +38,24 @@ pub(super) fn place(finding: &mut Finding, evidence: &Evidence, phase: Phase) {
         Phase::Acquire => Code::PoolBusy,
         Phase::Connect => Code::ConnectionFailed,
         _ if evidence.is_connecting => Code::ConnectionFailed,
+        Phase::Validate | Phase::Authorize | Phase::Unknown if is_pool_timeout(evidence) => Code::PoolBusy,
         _ => return,
     };
     finding.proof = Proof::NeverSent;
+}
+
+/// Is this the timeout of a pool that shares its class with that of statements?
+fn is_pool_timeout(evidence: &Evidence) -> bool {
+    let has_class = |fault: &Fault, class: &str| {
+        let mut classes = fault.signs.iter().filter(|sign| sign.kind == SignKind::Class);
+        classes.any(|sign| sign.text.rsplit('.').next() == Some(class))
+    };
+    POOL_TIMEOUTS.iter().any(|(driver, class, cause)| {
+        let [outer, causes @ ..] = evidence.faults.as_slice() else { return false };
+        evidence.driver.is_some_and(|known| known.name == *driver)
+            && has_class(outer, class)
+            && causes.iter().any(|fault| has_class(fault, cause))
+    })
 }
 
 /// What a label proves, and the code of an error that nothing else names.
