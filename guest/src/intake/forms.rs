@@ -12,6 +12,7 @@
 //! | `%s` | five digits or capitals, one a digit | a SQLSTATE |
 //! | `%p` | capitals, a hyphen, digits: `ORA-00001` | a code |
 //! | `%w` | capitals and `_`: `SQLITE_BUSY` | a code |
+//! | `%t` | capitals, digits and `_`: `ECONNREFUSED` | a code |
 //! | `%c` | a class name, qualified or telling | a class |
 //! | `%i` | one word | a code |
 //! | `%g` | one word | a gRPC status |
@@ -105,11 +106,13 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("<class \\'%c\\'>~", Telling, None),
     ("#<%c:~", Leading, None),
     ("'%c'~", Leading, None),
+    ("%c [%t]:~", Telling, None),
     ("%c (0x%*):~", Telling, None),
     ("%c (%s):~", Telling, None),
     ("%c (%d):~", Telling, None),
     ("%w:~", Telling, None),
     ("%c:~", Telling, None),
+    ("%c {~", Telling, None),
     ("%c[", Telling, None),
     ("%c(", Telling, None),
     ("%c~-~", Telling, None),
@@ -132,7 +135,12 @@ const PREFIXES: &[&str] = &[
     "ERROR:~",
     "Error:~",
     "FATAL:~",
+    "FATAL ~",
+    "WARNING ~",
     "PANIC:~",
+    "user_facing_error: Some(KnownError {~",
+    "message:~\"",
+    "Invalid `prisma.%*` invocation:~",
     "FEHLER:~",
     "ERREUR:~",
     "ERREUR :~",
@@ -203,7 +211,7 @@ const PREFIXES: &[&str] = &[
 
 /// Prefixes behind which a server's own words follow, so that they are looked for behind an unknown beginning.
 const ANNOUNCEMENTS: &[&str] = &[
-    "ERROR:", "FATAL:", "PANIC:", "FEHLER:", "ERREUR:", "ERREUR :", "ERRORE:", "ERRO:", "ОШИБКА:", "错误:", "エラー:", "HATA:",
+    "ERROR:", "FATAL:", "FATAL ", "WARNING ", "PANIC:", "FEHLER:", "ERREUR:", "ERREUR :", "ERRORE:", "ERRO:", "ОШИБКА:", "错误:", "エラー:", "HATA:",
     "BŁĄD:", "pq:", "nested exception is", "Caused by:", "Cause:", "Original exception was:", "Error in connector:",
 ];
 
@@ -276,7 +284,7 @@ fn take<'t>(pattern: &str, text: &'t str) -> Option<Match<'t>> {
 /// What a capture gives.
 const fn sign_kind(kind: char) -> Option<SignKind> {
     match kind {
-        'd' | 'x' | 'p' | 'w' | 'i' => Some(SignKind::Code),
+        'd' | 'x' | 'p' | 'w' | 't' | 'i' => Some(SignKind::Code),
         's' => Some(SignKind::SqlState),
         'c' => Some(SignKind::Class),
         'g' => Some(SignKind::Grpc),
@@ -296,6 +304,7 @@ fn length(kind: char, text: &str, next: Option<char>) -> Option<usize> {
             .filter(|len| *len == 5 && text.bytes().take(*len).any(|byte| byte.is_ascii_digit())),
         'w' => run(text, 80, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
             .filter(|len| text.get(..*len).is_some_and(|word| word.contains('_'))),
+        't' => run(text, 40, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'),
         'i' => run(text, 80, |byte| byte.is_ascii_alphanumeric() || byte == b'_'),
         'g' => run(text, 24, |byte| byte.is_ascii_alphabetic() || byte == b'_'),
         'p' => prefixed(text),

@@ -81,8 +81,10 @@ pub struct Text {
 
 impl Text {
     /// The places where a server's or driver's own words may begin.
+    ///
+    /// Each is one line, without what wrappers put behind it (statements, parameters, links).
     pub fn cores(&self) -> impl Iterator<Item = &str> {
-        self.starts.iter().filter_map(|start| self.whole.get(*start..))
+        self.starts.iter().filter_map(|start| self.whole.get(*start..)).map(texts::core)
     }
 }
 

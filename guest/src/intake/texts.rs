@@ -38,6 +38,42 @@ pub(super) fn cut(text: &str) -> String {
     kept
 }
 
+/// What begins the part that wrappers put behind a server's words.
+const APPENDED: &[&str] = &[
+    " (SQLSTATE ",
+    " (SQL: ",
+    " (Connection: ",
+    " [SQL: ",
+    " [for Statement ",
+    " (caused by statement ",
+    "; SQL [",
+    "] [",
+    ", query was: ",
+    " [ SQL",
+    " 'INSERT ",
+    " 'UPDATE ",
+    " 'DELETE ",
+    " 'SELECT ",
+    " (Background on this error at: ",
+    " (errno ",
+    " (CallerID: ",
+    " Detail: ",
+    " Hint: ",
+    " Position: ",
+    " ### ",
+    "\\n",
+    "',)",
+    "\")",
+    "')",
+];
+
+/// The line at a text's start, without what wrappers put behind it.
+pub(super) fn core(text: &str) -> &str {
+    let line = text.trim_start().lines().next().unwrap_or_default();
+    let end = APPENDED.iter().filter_map(|words| line.find(words)).min();
+    line.get(..end.unwrap_or(line.len())).unwrap_or(line).trim_end()
+}
+
 /// Where the name of a violated unique constraint stands: how the message begins, what the name follows (the last
 /// one of these, since a row's value can stand before it), and what ends the name.
 const CONSTRAINTS: &[(&str, &str, char)] = &[
@@ -53,7 +89,7 @@ const CONSTRAINTS: &[(&str, &str, char)] = &[
 
 /// The name of the unique constraint that a message says was violated.
 pub(super) fn constraint(core: &str) -> Option<&str> {
-    let line = core.lines().next()?;
+    let line = core;
     let (_, before, end) = CONSTRAINTS.iter().find(|(start, ..)| line.starts_with(start))?;
     let name = line.get(line.rfind(before)? + before.len()..)?;
     Some(name.split(*end).next().unwrap_or(name))

@@ -42,8 +42,8 @@ pub(super) struct Candidate {
     pub row: Row,
     /// How telling it is.
     pub rank: Rank,
-    /// Is it the word of a pool?
-    pub is_pool: bool,
+    /// The layer whose word it is; `None`: the database system's.
+    pub layer: Option<Layer>,
     /// The error it was found in, by its index in the chain.
     pub fault: usize,
     /// How many errors enclose that one.
@@ -140,11 +140,11 @@ impl Search<'_> {
             let key = key(&row).unwrap_or(&sign.text).to_owned();
             for core in self.fault.texts.iter().flat_map(|text| text.cores()) {
                 if let Some((row, _)) = tables::by_text(layer, Some(&key), core) {
-                    self.push(row, Rank::CodeAndText, layer == Layer::Pool, sign.place);
+                    self.push(row, Rank::CodeAndText, Some(layer), sign.place);
                 }
             }
             let is_prisma_like = rank == Rank::Mapper && sign.kind == SignKind::Code;
-            self.push(row, if is_prisma_like { Rank::Code } else { rank }, layer == Layer::Pool, sign.place);
+            self.push(row, if is_prisma_like { Rank::Code } else { rank }, Some(layer), sign.place);
             return;
         }
     }
@@ -153,7 +153,7 @@ impl Search<'_> {
     fn number(&mut self, sign: &Sign, layer: Layer, rank: Rank) {
         let status = number(&sign.text).filter(|status| layer != Layer::Http || (400..600).contains(status));
         if let Some(row) = status.and_then(|status| tables::layer(layer, status)) {
-            self.push(row, rank, false, sign.place);
+            self.push(row, rank, Some(layer), sign.place);
         }
     }
 
@@ -162,7 +162,7 @@ impl Search<'_> {
         if let Some(row) = tables::by_name(self.system, &sign.text) {
             self.with_text(sign, row, Rank::Code);
         } else if let Some(row) = tables::layer(Layer::Grpc, sign.text.as_str()) {
-            self.push(row, Rank::Grpc, false, sign.place);
+            self.push(row, Rank::Grpc, Some(Layer::Grpc), sign.place);
         }
     }
 
@@ -171,11 +171,11 @@ impl Search<'_> {
         let key = key(&row).unwrap_or(&sign.text).to_owned();
         for core in self.fault.texts.iter().flat_map(|text| text.cores()) {
             if let Some((row, _)) = tables::by_text(self.system, Some(&key), core) {
-                self.push(row, Rank::CodeAndText, false, sign.place);
+                self.push(row, Rank::CodeAndText, None, sign.place);
                 break;
             }
         }
-        self.push(row, rank, false, sign.place);
+        self.push(row, rank, None, sign.place);
     }
 
     /// The fixed texts of the system, of pools, mappers and transport.
@@ -183,21 +183,21 @@ impl Search<'_> {
         const LAYERS: [Layer; 3] = [Layer::Pool, Layer::Orm, Layer::Transport];
         for core in self.fault.texts.iter().flat_map(|text| text.cores()) {
             if let Some((row, _)) = tables::by_text(self.system, None, core) {
-                self.push(row, Rank::Text, false, Place::Form);
+                self.push(row, Rank::Text, None, Place::Form);
             }
             for layer in LAYERS {
                 if let Some((row, _)) = tables::by_text(layer, None, core) {
-                    self.push(row, Rank::Text, layer == Layer::Pool, Place::Form);
+                    self.push(row, Rank::Text, Some(layer), Place::Form);
                 }
             }
         }
     }
 
-    fn push(&mut self, row: Row, rank: Rank, is_pool: bool, place: Place) {
+    fn push(&mut self, row: Row, rank: Rank, layer: Option<Layer>, place: Place) {
         self.found.push(Candidate {
             row,
             rank,
-            is_pool,
+            layer,
             fault: self.index,
             depth: self.fault.depth,
             is_one_of_many: self.fault.is_one_of_many,

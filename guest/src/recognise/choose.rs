@@ -6,6 +6,7 @@ use super::candidates::{Candidate, Rank};
 use crate::codes::Proof;
 use crate::intake::Evidence;
 use crate::systems::System;
+use crate::tables::Layer;
 
 /// The candidate that counts.
 ///
@@ -16,7 +17,7 @@ pub(super) fn choose(mut candidates: Vec<Candidate>, evidence: &Evidence) -> Opt
     if candidates.iter().any(|candidate| !candidate.is_inside) {
         candidates.retain(|candidate| !candidate.is_inside);
     }
-    let pool = candidates.iter().find(|at| at.is_pool && at.row.proof == Proof::NeverSent);
+    let pool = candidates.iter().find(|at| at.layer == Some(Layer::Pool) && at.row.proof == Proof::NeverSent);
     if let Some(pool) = pool {
         return Some(pool.clone());
     }
@@ -27,7 +28,17 @@ pub(super) fn choose(mut candidates: Vec<Candidate>, evidence: &Evidence) -> Opt
     let best = native.or_else(|| {
         candidates.iter().min_by_key(|at| (at.rank, core::cmp::Reverse(at.depth), at.fault))
     })?;
+    let best = refine(best, &candidates);
     Some(weigh(best, &candidates, evidence).clone())
+}
+
+/// The server's own words beside a class that stands for several conditions.
+fn refine<'a>(best: &'a Candidate, candidates: &'a [Candidate]) -> &'a Candidate {
+    let words = candidates.iter().find(|at| at.rank == Rank::Text && at.fault == best.fault && at.layer.is_none());
+    match words {
+        Some(words) if best.rank == Rank::Class && words.row.code != best.row.code => words,
+        _ => best,
+    }
 }
 
 /// Corrects the choice by what the other candidates prove about sending.

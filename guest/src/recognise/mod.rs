@@ -34,12 +34,13 @@ pub fn recognise(evidence: &Evidence, report: &Report<'_>) -> Finding {
         return Finding::condition(code, system);
     }
     let chosen = choose::choose(candidates::all(evidence, system), evidence);
-    let is_of_server = chosen.as_ref().is_some_and(|candidate| candidate.rank <= Rank::SqlState);
+    let has_code = chosen.as_ref().is_some_and(|at| at.layer.is_none() && at.rank <= Rank::SqlState);
+    let is_of_server = chosen.as_ref().is_some_and(|at| at.layer.is_none());
     let mut finding = chosen.map_or_else(|| Finding::unrecognised(system), Candidate::finding);
-    if !is_of_server {
+    if !has_code {
         shape::place(&mut finding, evidence, report.operation.phase);
     }
-    shape::apply(&mut finding, evidence, report);
+    shape::apply(&mut finding, evidence, report, is_of_server);
     finding
 }
 

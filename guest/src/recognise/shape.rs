@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::words::Phase;
 
 /// Applies what the shape says.
-pub(super) fn apply(finding: &mut Finding, evidence: &Evidence, report: &Report<'_>) {
+pub(super) fn apply(finding: &mut Finding, evidence: &Evidence, report: &Report<'_>, is_of_server: bool) {
     if evidence.is_releasing && finding.proof != Proof::NeverSent {
         // The pool was taking the connection back: this says nothing about the statement before.
         finding.proof = Proof::Lost;
@@ -20,7 +20,7 @@ pub(super) fn apply(finding: &mut Finding, evidence: &Evidence, report: &Report<
     finding.op_index = evidence.op_index.or(evidence.bulk.first_failed);
     finding.retry_after_ms = evidence.retry_after_ms;
     finding.is_key_violation = is_key_violation(finding, evidence, report);
-    finding.has_hidden_attempts = has_hidden_attempts(finding, evidence);
+    finding.has_hidden_attempts = has_hidden_attempts(finding, evidence, is_of_server);
 }
 
 /// Drivers whose pool and whose statements time out with one class, told apart only by the class of the cause:
@@ -122,12 +122,14 @@ fn is_same_constraint(one: &str, other: &str) -> bool {
 /// Did the driver send the request more than once?
 ///
 /// Its own count decides where it gives one. A driver that is only known to repeat after a lost connection makes
-/// a definite answer of the server no less definite: there its row counts only where the answer is missing.
-fn has_hidden_attempts(finding: &Finding, evidence: &Evidence) -> bool {
+/// a definite answer of the server no less definite: there its row counts only where the answer is missing, or
+/// where a later try of its own did not reach the server.
+fn has_hidden_attempts(finding: &Finding, evidence: &Evidence, is_of_server: bool) -> bool {
     match evidence.attempts {
         Some(attempts) => attempts > 1,
         None => {
-            let is_open = matches!(finding.proof, Proof::Nothing | Proof::NeverSent | Proof::Lost);
+            let is_open = matches!(finding.proof, Proof::Nothing | Proof::Lost)
+                || (finding.proof == Proof::NeverSent && !is_of_server);
             is_open && evidence.driver.is_some_and(|driver| driver.replays)
         }
     }

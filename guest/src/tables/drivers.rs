@@ -26,5 +26,5 @@ fn is_same(name: &str, text: &str) -> bool {
 
 /// The letters and digits of a name, lower case.
 fn folded(name: &str) -> impl Iterator<Item = char> + '_ {
-    name.chars().filter(|c| !matches!(c, '-' | '_' | '.' | ' ' | '/')).map(|c| c.to_ascii_lowercase())
+    name.chars().filter(|c| !matches!(c, '-' | '_' | '.' | ' ')).map(|c| c.to_ascii_lowercase())
 }
