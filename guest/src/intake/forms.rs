@@ -125,7 +125,7 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     (" (SQLSTATE %s)", Trailing, None),
     (" (SQLSTATE=%s)", Trailing, None),
     (" (errno %d) (sqlstate %s)", Trailing, None),
-    (". (%d) (SQL", Trailing, None),
+    (". (%d) (SQL%i)", Trailing, None),
     (" (%n) (%i) when calling", Trailing, None),
     (" SQLSTATE: %s", Trailing, None),
 ];
@@ -211,8 +211,27 @@ const PREFIXES: &[&str] = &[
 
 /// Prefixes behind which a server's own words follow, so that they are looked for behind an unknown beginning.
 const ANNOUNCEMENTS: &[&str] = &[
-    "ERROR:", "FATAL:", "FATAL ", "WARNING ", "PANIC:", "FEHLER:", "ERREUR:", "ERREUR :", "ERRORE:", "ERRO:", "ОШИБКА:", "错误:", "エラー:", "HATA:",
-    "BŁĄD:", "pq:", "nested exception is", "Caused by:", "Cause:", "Original exception was:", "Error in connector:",
+    "ERROR:",
+    "FATAL:",
+    "FATAL ",
+    "WARNING ",
+    "PANIC:",
+    "FEHLER:",
+    "ERREUR:",
+    "ERREUR :",
+    "ERRORE:",
+    "ERRO:",
+    "ОШИБКА:",
+    "错误:",
+    "エラー:",
+    "HATA:",
+    "BŁĄD:",
+    "pq:",
+    "nested exception is",
+    "Caused by:",
+    "Cause:",
+    "Original exception was:",
+    "Error in connector:",
 ];
 
 /// The longest class name.
@@ -224,9 +243,7 @@ const LONGEST_GAP: usize = 240;
 /// The leading form at the start of a text: a code's, a class's, or a wrapper's prefix.
 pub(super) fn leading(text: &str) -> Option<Match<'_>> {
     let form = FORMS.iter().filter(|(_, usage, _)| *usage != Trailing).find_map(|form| matched(form, text));
-    form.or_else(|| {
-        PREFIXES.iter().find_map(|pattern| take(pattern, text).filter(|found| found.len > 0))
-    })
+    form.or_else(|| PREFIXES.iter().find_map(|pattern| take(pattern, text).filter(|found| found.len > 0)))
 }
 
 /// Does a telling form stand at the start of a text, or something that announces a server's own words?
@@ -235,9 +252,14 @@ pub(super) fn is_telling(text: &str) -> bool {
         || ANNOUNCEMENTS.iter().any(|words| take(words, text).is_some())
 }
 
-/// The trailing form at the start of a text.
+/// The trailing form at the start of a text: nothing follows it but what drivers put there.
 pub(super) fn trailing(text: &str) -> Option<Match<'_>> {
-    FORMS.iter().filter(|(_, usage, _)| *usage == Trailing).find_map(|form| matched(form, text))
+    /// What may follow.
+    const ENDS: &[&str] = &[")", "]", "; [", "\")", "')", " (CallerID"];
+    let found =
+        FORMS.iter().filter(|(_, usage, _)| *usage == Trailing).find_map(|form| matched(form, text))?;
+    let rest = text.get(found.len..)?.trim_end();
+    (rest.is_empty() || ENDS.iter().any(|end| rest.starts_with(end))).then_some(found)
 }
 
 /// The match of one row.
@@ -346,8 +368,19 @@ fn class(text: &str) -> Option<usize> {
 }
 
 /// How the names of error classes end.
-const ERROR_ENDINGS: &[&str] =
-    &["Error", "Exception", "Violation", "_violation", "_error", "_exception", "Fault", "Canceled", "Timeout", "Refused", "ConnectionBad"];
+const ERROR_ENDINGS: &[&str] = &[
+    "Error",
+    "Exception",
+    "Violation",
+    "_violation",
+    "_error",
+    "_exception",
+    "Fault",
+    "Canceled",
+    "Timeout",
+    "Refused",
+    "ConnectionBad",
+];
 
 /// Up to the next `end`, on the same line and without a quote.
 fn gap(text: &str, end: char) -> Option<usize> {

@@ -13,11 +13,8 @@ pub(super) fn object_in(text: &str) -> Option<(&str, Json<'_>)> {
     let (before, rest) = text.split_at_checked(start)?;
     let is_python = rest.get(1..)?.trim_start().starts_with('\'');
     let span = rest.get(..span(rest, is_python)?)?;
-    let json = if is_python {
-        Json::read(&from_python(span)).ok()?.into_owned()
-    } else {
-        Json::read(span).ok()?
-    };
+    let json =
+        if is_python { Json::read(&from_python(span)).ok()?.into_owned() } else { Json::read(span).ok()? };
     (!json.members().is_empty()).then_some((before, json))
 }
 
@@ -102,8 +99,12 @@ mod tests {
     #[test]
     fn objects_are_found_behind_a_prefix_and_in_python_s_spelling() {
         let (before, json) = object_in(r#"b'{"error":{"code":5}}\n'"#).unwrap();
-        assert_eq!((before, json.get("error").and_then(|error| error.get("code"))), ("b'", Some(&Json::Whole(5))));
-        let (_, json) = object_in(r#"full error: {'code': 11000, 'ok': True, 'errmsg': 'it\'s "x"'}"#).unwrap();
+        assert_eq!(
+            (before, json.get("error").and_then(|error| error.get("code"))),
+            ("b'", Some(&Json::Whole(5)))
+        );
+        let (_, json) =
+            object_in(r#"full error: {'code': 11000, 'ok': True, 'errmsg': 'it\'s "x"'}"#).unwrap();
         assert_eq!(json.get("code"), Some(&Json::Whole(11000)));
         assert_eq!(json.get("errmsg").and_then(Json::as_text), Some("it's \"x\""));
     }

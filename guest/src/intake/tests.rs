@@ -37,10 +37,22 @@ fn fields_of_any_driver_give_codes_states_and_classes() {
     let field = |depth, kind, text: &str| (depth, kind, text.to_owned(), Place::Field);
     for (error, expected) in [
         (r#"{"name":"error","code":"23505"}"#, [field(0, Class, "error"), field(0, Code, "23505")].to_vec()),
-        (r#"{"errno":1062,"sqlState":"23000"}"#, [field(0, Code, "1062"), field(0, SqlState, "23000")].to_vec()),
-        (r#"{"getErrorCode":1205,"getSQLState":"40001"}"#, [field(0, Code, "1205"), field(0, SqlState, "40001")].to_vec()),
-        (r#"{"__class__":"psycopg2.errors.UniqueViolation"}"#, [field(0, Class, "psycopg2.errors.UniqueViolation")].to_vec()),
-        (r#"{"response":{"Error":{"Code":"ThrottlingException"}}}"#, [field(2, Code, "ThrottlingException")].to_vec()),
+        (
+            r#"{"errno":1062,"sqlState":"23000"}"#,
+            [field(0, Code, "1062"), field(0, SqlState, "23000")].to_vec(),
+        ),
+        (
+            r#"{"getErrorCode":1205,"getSQLState":"40001"}"#,
+            [field(0, Code, "1205"), field(0, SqlState, "40001")].to_vec(),
+        ),
+        (
+            r#"{"__class__":"psycopg2.errors.UniqueViolation"}"#,
+            [field(0, Class, "psycopg2.errors.UniqueViolation")].to_vec(),
+        ),
+        (
+            r#"{"response":{"Error":{"Code":"ThrottlingException"}}}"#,
+            [field(2, Code, "ThrottlingException")].to_vec(),
+        ),
         (r#"{"$metadata":{"httpStatusCode":400}}"#, [field(1, Http, "400")].to_vec()),
         (r#"{"args":[1213,"Deadlock found"]}"#, [field(0, Code, "1213")].to_vec()),
         (r#"{"original":{"parent":{"driverError":{"code":"40P01"}}}}"#, [field(3, Code, "40P01")].to_vec()),
@@ -71,7 +83,10 @@ fn fixed_forms_in_a_text_give_the_codes_that_drivers_put_there() {
             [form(SqlState, "HY000"), form(Code, "1205")].to_vec(),
         ),
         ("Error 1062 (23000): Duplicate entry 'x'", [form(Code, "1062"), form(SqlState, "23000")].to_vec()),
-        ("ERROR 1044 (42000) at line 1: Access denied", [form(Code, "1044"), form(SqlState, "42000")].to_vec()),
+        (
+            "ERROR 1044 (42000) at line 1: Access denied",
+            [form(Code, "1044"), form(SqlState, "42000")].to_vec(),
+        ),
         ("(1062, \"Duplicate entry 'x' for key 'y'\")", [form(Code, "1062")].to_vec()),
         ("ORA-00001: unique constraint (A.B) violated", [form(Code, "ORA-00001")].to_vec()),
         ("E11000 duplicate key error collection: a.b", [form(Code, "11000")].to_vec()),
@@ -82,13 +97,18 @@ fn fixed_forms_in_a_text_give_the_codes_that_drivers_put_there() {
             "(psycopg2.errors.UniqueViolation) duplicate key",
             [form(Class, "psycopg2.errors.UniqueViolation")].to_vec(),
         ),
-        ("org.postgresql.util.PSQLException: ERROR: x", [form(Class, "org.postgresql.util.PSQLException")].to_vec()),
+        (
+            "org.postgresql.util.PSQLException: ERROR: x",
+            [form(Class, "org.postgresql.util.PSQLException")].to_vec(),
+        ),
         (
             "ERROR: duplicate key value violates unique constraint \"a\" (SQLSTATE 23505)",
             [form(SqlState, "23505")].to_vec(),
         ),
-        ("[23000] [Microsoft][ODBC Driver 17 for SQL Server][SQL Server]Violation. (2627) (SQLExecDirectW)",
-            [form(SqlState, "23000"), form(Code, "2627")].to_vec()),
+        (
+            "[23000] [Microsoft][ODBC Driver 17 for SQL Server][SQL Server]Violation. (2627) (SQLExecDirectW)",
+            [form(SqlState, "23000"), form(Code, "2627")].to_vec(),
+        ),
         ("update /x: Error 1205: Lock wait timeout exceeded", [form(Code, "1205")].to_vec()),
     ] {
         assert_eq!(in_text(text), expected, "{text}");
@@ -152,12 +172,16 @@ fn attempts_waits_and_indices_are_counted() {
 
 #[test]
 fn bulk_writes_count_failures_and_what_was_done() {
-    let found = evidence(r#"{"writeErrors":[{"index":3,"code":11000},{"index":1,"code":121}],"result":{"insertedCount":2}}"#);
+    let found = evidence(
+        r#"{"writeErrors":[{"index":3,"code":11000},{"index":1,"code":121}],"result":{"insertedCount":2}}"#,
+    );
     assert_eq!(
         found.bulk,
         Bulk { failed: 2, done: Some(2), first_failed: Some(1), is_bulk: true, is_cancelled_whole: false }
     );
-    let found = evidence(r#"{"items":[{"index":{"status":201}},{"index":{"status":429,"error":{"type":"x_exception"}}}]}"#);
+    let found = evidence(
+        r#"{"items":[{"index":{"status":201}},{"index":{"status":429,"error":{"type":"x_exception"}}}]}"#,
+    );
     assert_eq!(
         found.bulk,
         Bulk { failed: 1, done: Some(1), first_failed: Some(1), is_bulk: true, is_cancelled_whole: false }
@@ -171,7 +195,10 @@ fn bulk_writes_count_failures_and_what_was_done() {
 fn the_constraint_is_read_from_its_field_or_from_the_fixed_place_of_the_message() {
     let named = |error: &str| evidence(error).constraints;
     assert_eq!(named(r#"{"constraint":"a_key"}"#), ["a_key"]);
-    assert_eq!(named(r#""(1062, \"Duplicate entry 'x' for key 'fake'' for key 't.op_key'\")""#), ["t.op_key"]);
+    assert_eq!(
+        named(r#""(1062, \"Duplicate entry 'x' for key 'fake'' for key 't.op_key'\")""#),
+        ["t.op_key"]
+    );
     assert_eq!(named(r#"{"message":"UNIQUE constraint failed: receipts.op_key"}"#), ["receipts.op_key"]);
     assert_eq!(
         named(r#"{"message":"pq: duplicate key value violates unique constraint \"op_key\""}"#),
@@ -211,7 +238,10 @@ fn the_shape_tells_the_system_where_the_host_does_not() {
         (r#"{"errorLabels":["NoWritesPerformed"],"code":112}"#, System::Mongodb),
         (r#"{"code":"ER_DUP_ENTRY","errno":1062}"#, System::Mysql),
         (r#""Code: 60. DB::Exception: x""#, System::Clickhouse),
-        (r#"{"name":"ConditionalCheckFailedException","$metadata":{"httpStatusCode":400}}"#, System::Dynamodb),
+        (
+            r#"{"name":"ConditionalCheckFailedException","$metadata":{"httpStatusCode":400}}"#,
+            System::Dynamodb,
+        ),
     ] {
         assert_eq!(evidence(error).system, Some(system), "{error}");
     }

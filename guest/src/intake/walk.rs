@@ -470,8 +470,7 @@ impl Walk {
 /// Can a text be a code or a name: short, without blanks?
 fn is_word(text: &str) -> bool {
     let text = text.trim();
-    (1..=LONGEST_CODE).contains(&text.len())
-        && !text.contains([' ', '\t', '\n', '"', '\'', '(', '{', ','])
+    (1..=LONGEST_CODE).contains(&text.len()) && !text.contains([' ', '\t', '\n', '"', '\'', '(', '{', ','])
 }
 
 /// A count that is not negative, as a number or in a string.

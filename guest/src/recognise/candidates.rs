@@ -135,7 +135,8 @@ impl Search<'_> {
             [(Layer::Pool, Rank::Text), (Layer::Transport, Rank::Transport), (Layer::Orm, Rank::Mapper)];
         for (layer, rank) in LAYERS {
             let call = self.fault.system_call.as_deref().and_then(phase_of_call);
-            let at_call = call.and_then(|call| tables::layer(layer, alloc::format!("{}@{call}", sign.text).as_str()));
+            let at_call =
+                call.and_then(|call| tables::layer(layer, alloc::format!("{}@{call}", sign.text).as_str()));
             let Some(row) = at_call.or_else(|| tables::layer(layer, sign.text.as_str())) else { continue };
             let key = key(&row).unwrap_or(&sign.text).to_owned();
             for core in self.fault.texts.iter().flat_map(|text| text.cores()) {
@@ -237,4 +238,3 @@ fn phase_of_call(call: &str) -> Option<&'static str> {
 fn key(row: &Row) -> Option<&str> {
     row.native.as_ref().map(|native| native.as_str())
 }
-

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::candidates::{Candidate, Rank};
-use crate::codes::Proof;
+use crate::codes::{Code, Proof};
 use crate::intake::Evidence;
 use crate::systems::System;
 use crate::tables::Layer;
@@ -17,6 +17,12 @@ pub(super) fn choose(mut candidates: Vec<Candidate>, evidence: &Evidence) -> Opt
     if candidates.iter().any(|candidate| !candidate.is_inside) {
         candidates.retain(|candidate| !candidate.is_inside);
     }
+    // A cancel beneath a timeout is how the timeout was carried out.
+    let is_means =
+        |at: &Candidate| at.depth > 0 && at.layer == Some(Layer::Transport) && at.row.code == Code::Cancelled;
+    if candidates.iter().any(|candidate| !is_means(candidate)) {
+        candidates.retain(|candidate| !is_means(candidate));
+    }
     let pool = candidates.iter().find(|at| at.layer == Some(Layer::Pool) && at.row.proof == Proof::NeverSent);
     if let Some(pool) = pool {
         return Some(pool.clone());
@@ -25,16 +31,16 @@ pub(super) fn choose(mut candidates: Vec<Candidate>, evidence: &Evidence) -> Opt
         .iter()
         .filter(|at| at.rank <= Rank::SqlState)
         .min_by_key(|at| (core::cmp::Reverse(at.depth), at.rank, at.fault));
-    let best = native.or_else(|| {
-        candidates.iter().min_by_key(|at| (at.rank, core::cmp::Reverse(at.depth), at.fault))
-    })?;
+    let best = native
+        .or_else(|| candidates.iter().min_by_key(|at| (at.rank, core::cmp::Reverse(at.depth), at.fault)))?;
     let best = refine(best, &candidates);
     Some(weigh(best, &candidates, evidence).clone())
 }
 
 /// The server's own words beside a class that stands for several conditions.
 fn refine<'a>(best: &'a Candidate, candidates: &'a [Candidate]) -> &'a Candidate {
-    let words = candidates.iter().find(|at| at.rank == Rank::Text && at.fault == best.fault && at.layer.is_none());
+    let words =
+        candidates.iter().find(|at| at.rank == Rank::Text && at.fault == best.fault && at.layer.is_none());
     match words {
         Some(words) if best.rank == Rank::Class && words.row.code != best.row.code => words,
         _ => best,
@@ -45,7 +51,10 @@ fn refine<'a>(best: &'a Candidate, candidates: &'a [Candidate]) -> &'a Candidate
 fn weigh<'a>(best: &'a Candidate, candidates: &'a [Candidate], evidence: &Evidence) -> &'a Candidate {
     let beneath = |proof: Proof| {
         candidates.iter().find(move |at| {
-            at.row.proof == proof && at.depth >= best.depth && at.rank <= Rank::Transport && at.fault != best.fault
+            at.row.proof == proof
+                && at.depth >= best.depth
+                && at.rank <= Rank::Transport
+                && at.fault != best.fault
         })
     };
     match best.row.proof {

@@ -59,10 +59,8 @@ fn is_pool_timeout(evidence: &Evidence) -> bool {
 }
 
 /// What a label proves, and the code of an error that nothing else names.
-const LABELS: &[(&str, Proof)] = &[
-    ("NoWritesPerformed", Proof::SaysNotCommitted),
-    ("UnknownTransactionCommitResult", Proof::SaysUnknown),
-];
+const LABELS: &[(&str, Proof)] =
+    &[("NoWritesPerformed", Proof::SaysNotCommitted), ("UnknownTransactionCommitResult", Proof::SaysUnknown)];
 
 /// Labels of the server and the driver.
 fn labels(finding: &mut Finding, evidence: &Evidence) {

@@ -44,10 +44,14 @@ fn main() -> ExitCode {
         let finding = recognise::recognise(&evidence, &report);
         let expect = case.get("expect").expect("a case has its expectation");
         let words = |name: &str| -> Vec<&str> {
-            expect.get(name).map(|list| list.items().iter().filter_map(Json::as_text).collect()).unwrap_or_default()
+            expect
+                .get(name)
+                .map(|list| list.items().iter().filter_map(Json::as_text).collect())
+                .unwrap_or_default()
         };
         let verdict = retort::evaluate(&report);
-        let (code, category) = (verdict.envelope.code().as_str(), verdict.envelope.code().category().as_str());
+        let (code, category) =
+            (verdict.envelope.code().as_str(), verdict.envelope.code().category().as_str());
         let outcome = verdict.envelope.outcome().as_str();
         category_right += usize::from(words("categories").contains(&category));
         total += 1;
