@@ -15,6 +15,7 @@
 //! | `%t` | capitals, digits and `_`: `ECONNREFUSED` | a code |
 //! | `%c` | a class name, qualified or telling | a class |
 //! | `%i` | one word | a code |
+//! | `%a` | the same | nothing |
 //! | `%g` | one word | a gRPC status |
 //! | `%h` | three digits | an HTTP status |
 //! | `%r` | digits | the number of repetitions |
@@ -125,7 +126,7 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     (" (SQLSTATE %s)", Trailing, None),
     (" (SQLSTATE=%s)", Trailing, None),
     (" (errno %d) (sqlstate %s)", Trailing, None),
-    (". (%d) (SQL%i)", Trailing, None),
+    (". (%d) (SQL%a)", Trailing, None),
     (" (%n) (%i) when calling", Trailing, None),
     (" SQLSTATE: %s", Trailing, None),
 ];
@@ -327,7 +328,7 @@ fn length(kind: char, text: &str, next: Option<char>) -> Option<usize> {
         'w' => run(text, 80, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
             .filter(|len| text.get(..*len).is_some_and(|word| word.contains('_'))),
         't' => run(text, 40, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'),
-        'i' => run(text, 80, |byte| byte.is_ascii_alphanumeric() || byte == b'_'),
+        'i' | 'a' => run(text, 80, |byte| byte.is_ascii_alphanumeric() || byte == b'_'),
         'g' => run(text, 24, |byte| byte.is_ascii_alphabetic() || byte == b'_'),
         'p' => prefixed(text),
         'c' => class(text),
