@@ -140,14 +140,14 @@ struct Status<'a> {
 #[serde(tag = "@type")]
 enum Detail<'a> {
     #[serde(rename = "type.googleapis.com/google.rpc.ErrorInfo")]
-    ErrorInfo { reason: &'static str, domain: &'static str, metadata: Metadata<'a> },
+    Error { reason: &'static str, domain: &'static str, metadata: Metadata<'a> },
     #[serde(rename = "type.googleapis.com/google.rpc.RequestInfo")]
-    RequestInfo {
+    Request {
         #[serde(rename = "requestId")]
         request_id: &'a str,
     },
     #[serde(rename = "type.googleapis.com/google.rpc.RetryInfo")]
-    RetryInfo {
+    Retry {
         #[serde(rename = "retryDelay")]
         retry_delay: String,
     },
@@ -174,11 +174,11 @@ impl Status<'_> {
             reference: envelope.reference(),
         };
         let mut details = Vec::from([
-            Detail::ErrorInfo { reason: envelope.code().as_str(), domain: DOMAIN, metadata },
-            Detail::RequestInfo { request_id: envelope.trace_id() },
+            Detail::Error { reason: envelope.code().as_str(), domain: DOMAIN, metadata },
+            Detail::Request { request_id: envelope.trace_id() },
         ]);
         if let Some(delay) = envelope.retry_after_ms() {
-            details.push(Detail::RetryInfo { retry_delay: format!("{}.{:03}s", delay / 1000, delay % 1000) });
+            details.push(Detail::Retry { retry_delay: format!("{}.{:03}s", delay / 1000, delay % 1000) });
         }
         Status { code: grpc_status(envelope), message: envelope.message(), details }
     }

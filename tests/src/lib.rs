@@ -2,4 +2,5 @@
 //! maintainers' side of the tables.
 
 pub mod reading;
+pub mod simulation;
 pub mod tables;
