@@ -39,6 +39,7 @@ pub mod recognise;
 pub mod reconcile;
 pub mod render;
 pub mod report;
+pub mod sanitise;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod strings;

@@ -1,0 +1,106 @@
+//! What the words of SQL mean to a fingerprint, and which statements can hold a secret.
+
+use super::words::Words;
+
+/// The part that a keyword plays.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Role {
+    /// Folded to capitals, nothing else.
+    Plain,
+    /// Can be the operation of a statement.
+    Verb,
+    /// An operation that changes data or schema.
+    Write,
+    /// What follows is a target: `FROM`, `JOIN`, `INTO`, `TABLE`.
+    Target,
+    /// Stands between such a word and its target: `ONLY`, `IF`, `EXISTS`, `NOT`, `LATERAL`.
+    Filler,
+    /// A constant: `TRUE`, `FALSE`, `NULL`.
+    Constant,
+}
+
+use Role::{Constant, Filler, Plain, Target, Verb, Write};
+
+/// The keywords. Words that are as common for columns (`name`, `type`, `status`) are left out: they keep their case.
+#[rustfmt::skip]
+pub(super) static KEYWORDS: Words<Role, 512> = Words::new(&[
+    ("SELECT", Verb), ("INSERT", Write), ("UPDATE", Write), ("DELETE", Write), ("MERGE", Write), ("REPLACE", Write),
+    ("UPSERT", Write), ("CREATE", Write), ("ALTER", Write), ("DROP", Write), ("TRUNCATE", Write), ("GRANT", Write),
+    ("REVOKE", Write), ("CALL", Write), ("EXEC", Write), ("EXECUTE", Write), ("LOAD", Write), ("RENAME", Write),
+    ("REFRESH", Write), ("COMMENT", Write), ("IMPORT", Write), ("DO", Write), ("COPY", Verb), ("BEGIN", Verb),
+    ("START", Verb), ("COMMIT", Verb), ("ROLLBACK", Verb), ("SAVEPOINT", Verb), ("RELEASE", Verb), ("SET", Verb),
+    ("SHOW", Verb), ("EXPLAIN", Verb), ("DESCRIBE", Verb), ("DESC", Plain), ("USE", Verb), ("WITH", Verb),
+    ("LOCK", Verb), ("UNLOCK", Verb), ("ANALYZE", Verb), ("VACUUM", Verb), ("PRAGMA", Verb), ("ATTACH", Verb),
+    ("DETACH", Verb), ("VALUES", Verb), ("DECLARE", Verb), ("FETCH", Verb), ("OPEN", Verb), ("CLOSE", Verb),
+    ("EXPORT", Verb), ("OPTIMIZE", Verb), ("KILL", Verb), ("PREPARE", Verb), ("DEALLOCATE", Verb), ("LISTEN", Verb),
+    ("NOTIFY", Verb), ("REINDEX", Verb), ("CLUSTER", Verb), ("RESET", Verb), ("DISCARD", Verb), ("CHECKPOINT", Verb),
+    ("BACKUP", Verb), ("RESTORE", Verb), ("CHANGE", Verb), ("AUDIT", Verb), ("FLUSH", Verb), ("PURGE", Verb),
+    ("FROM", Target), ("JOIN", Target), ("INTO", Target), ("TABLE", Target), ("VIEW", Target), ("INDEX", Plain),
+    ("APPLY", Plain), ("USING", Target), ("ONLY", Filler), ("LATERAL", Filler), ("IF", Filler), ("EXISTS", Filler),
+    ("NOT", Filler), ("TRUE", Constant), ("FALSE", Constant), ("NULL", Constant), ("WHERE", Plain), ("AND", Plain),
+    ("OR", Plain), ("IN", Plain), ("IS", Plain), ("AS", Plain), ("ON", Plain), ("BY", Plain), ("GROUP", Plain),
+    ("ORDER", Plain), ("HAVING", Plain), ("LIMIT", Plain), ("OFFSET", Plain), ("FOR", Plain), ("UNION", Plain),
+    ("ALL", Plain), ("ANY", Plain), ("SOME", Plain), ("INTERSECT", Plain), ("EXCEPT", Plain), ("MINUS", Plain),
+    ("DISTINCT", Plain), ("TOP", Plain), ("CASE", Plain), ("WHEN", Plain), ("THEN", Plain), ("ELSE", Plain),
+    ("END", Plain), ("LIKE", Plain), ("ILIKE", Plain), ("RLIKE", Plain), ("REGEXP", Plain), ("SIMILAR", Plain),
+    ("BETWEEN", Plain), ("INNER", Plain), ("LEFT", Plain), ("RIGHT", Plain), ("FULL", Plain), ("OUTER", Plain),
+    ("CROSS", Plain), ("NATURAL", Plain), ("ASC", Plain), ("NULLS", Plain), ("FIRST", Plain), ("LAST", Plain),
+    ("RETURNING", Plain), ("OUTPUT", Plain), ("CONFLICT", Plain), ("DUPLICATE", Plain), ("KEY", Plain),
+    ("NOTHING", Plain), ("DEFAULT", Plain), ("PRIMARY", Plain), ("FOREIGN", Plain), ("REFERENCES", Plain),
+    ("UNIQUE", Plain), ("CHECK", Plain), ("CONSTRAINT", Plain), ("CASCADE", Plain), ("RESTRICT", Plain),
+    ("ADD", Plain), ("COLUMN", Plain), ("DATABASE", Plain), ("SCHEMA", Plain), ("FUNCTION", Plain),
+    ("PROCEDURE", Plain), ("TRIGGER", Plain), ("SEQUENCE", Plain), ("ROLE", Plain), ("USER", Plain),
+    ("LOGIN", Plain), ("PASSWORD", Plain), ("IDENTIFIED", Plain), ("TEMPORARY", Plain), ("TEMP", Plain),
+    ("MATERIALIZED", Plain), ("RECURSIVE", Plain), ("OVER", Plain), ("PARTITION", Plain), ("WINDOW", Plain),
+    ("ROWS", Plain), ("RANGE", Plain), ("PRECEDING", Plain), ("FOLLOWING", Plain), ("UNBOUNDED", Plain),
+    ("CURRENT", Plain), ("ROW", Plain), ("MATCHED", Plain), ("SHARE", Plain), ("NOWAIT", Plain), ("SKIP", Plain),
+    ("LOCKED", Plain), ("TRANSACTION", Plain), ("WORK", Plain), ("ISOLATION", Plain), ("LEVEL", Plain),
+    ("READ", Plain), ("WRITE", Plain), ("COMMITTED", Plain), ("SERIALIZABLE", Plain), ("TO", Plain),
+    ("COLLATE", Plain), ("ESCAPE", Plain), ("INTERVAL", Plain), ("CAST", Plain), ("CONVERT", Plain),
+    ("COALESCE", Plain), ("NULLIF", Plain), ("COUNT", Plain), ("SUM", Plain), ("MIN", Plain), ("MAX", Plain),
+    ("AVG", Plain), ("LOWER", Plain), ("UPPER", Plain), ("NOW", Plain), ("CURRENT_TIMESTAMP", Plain),
+    ("CURRENT_DATE", Plain), ("EXTRACT", Plain), ("SUBSTRING", Plain), ("TRIM", Plain), ("DATE", Plain),
+    ("TIMESTAMP", Plain), ("PREWHERE", Plain), ("FINAL", Plain), ("SETTINGS", Plain), ("FORMAT", Plain),
+    ("SAMPLE", Plain), ("ARRAY", Plain), ("GLOBAL", Plain), ("QUALIFY", Plain), ("PIVOT", Plain), ("UNPIVOT", Plain),
+    ("IGNORE", Plain), ("DELAYED", Plain), ("LOW_PRIORITY", Plain), ("VARCHAR", Plain), ("INT", Plain),
+    ("INTEGER", Plain), ("BIGINT", Plain), ("TEXT", Plain), ("BOOLEAN", Plain), ("NUMERIC", Plain),
+    ("CONNECT", Plain), ("PRIOR", Plain), ("LEADING", Plain), ("SEPARATOR", Plain), ("WITHIN", Plain),
+]);
+
+/// Statements that can hold a secret are reduced to the words before it: a verb, and a noun after it or anything.
+pub(super) const SECRET_STATEMENTS: &[(&str, &[&str])] = &[
+    ("CREATE", SECRET_OBJECTS),
+    ("ALTER", SECRET_OBJECTS),
+    ("SET", &["PASSWORD"]),
+    ("CHANGE", &["MASTER", "REPLICATION"]),
+    ("COPY", &[]),
+    ("ATTACH", &[]),
+    ("CONNECT", &[]),
+    ("OPEN", &["SYMMETRIC", "MASTER"]),
+    ("BACKUP", &[]),
+    ("RESTORE", &[]),
+    ("PRAGMA", &["KEY", "REKEY", "HEXKEY"]),
+    ("START", &["REPLICA", "SLAVE", "GROUP_REPLICATION"]),
+];
+
+/// Objects whose definition can hold a password, a key or a connection string.
+const SECRET_OBJECTS: &[&str] = &[
+    "USER", "ROLE", "LOGIN", "SECRET", "SERVER", "CONNECTION", "SUBSCRIPTION", "CREDENTIAL", "LINK", "KEY", "STAGE",
+    "INTEGRATION", "CATALOG", "COLLECTION", "DICTIONARY", "ACCOUNT", "GROUP", "CERTIFICATE", "PROFILE", "ENDPOINT", "WRAPPER",
+];
+
+/// Words that may stand between such a verb and its object.
+pub(super) const OBJECT_FILLERS: &[&str] = &[
+    "OR", "REPLACE", "IF", "NOT", "EXISTS", "PUBLIC", "SHARED", "TEMPORARY", "TEMP", "PERSISTENT", "FOREIGN", "EXTERNAL",
+    "DATABASE", "SCOPED", "NAMED", "STORAGE", "SECURITY", "API", "NOTIFICATION", "SYMMETRIC", "ASYMMETRIC", "MASTER",
+    "APPLICATION", "SERVER", "GLOBAL", "LOCAL", "DATA", "COLUMN", "ENCRYPTION",
+];
+
+/// Words after which a statement is reduced, wherever they stand.
+pub(super) const SECRET_WORDS: &[&str] = &["IDENTIFIED", "SP_ADDLOGIN", "SP_PASSWORD", "DBLINK", "DBLINK_CONNECT", "OPENROWSET", "OPENDATASOURCE", "SP_ADDLINKEDSRVLOGIN"];
+
+/// Names whose value, also a bare word, is a secret.
+pub(super) const SECRET_NAMES: &[&str] = &[
+    "PASSWORD", "PASSWD", "PWD", "SECRET", "TOKEN", "PASSPHRASE", "AUTH", "API_KEY", "APIKEY", "ACCESS_KEY", "SECRET_KEY",
+    "PASSWORD_HASH", "CREDENTIALS", "MASTER_PASSWORD", "SOURCE_PASSWORD", "AUTHORIZATION",
+];

@@ -1,0 +1,271 @@
+//! MongoDB commands: JSON documents and shell calls, read tolerantly.
+
+use super::dialect::Dialect;
+use super::statement::Shape;
+
+/// Commands: their name and whether they change data or collections. Shell methods count as commands.
+const COMMANDS: &[(&str, bool)] = &[
+    ("find", false),
+    ("findOne", false),
+    ("aggregate", false),
+    ("count", false),
+    ("countDocuments", false),
+    ("estimatedDocumentCount", false),
+    ("distinct", false),
+    ("getMore", false),
+    ("explain", false),
+    ("listCollections", false),
+    ("listIndexes", false),
+    ("ping", false),
+    ("hello", false),
+    ("commitTransaction", false),
+    ("abortTransaction", false),
+    ("insert", true),
+    ("insertOne", true),
+    ("insertMany", true),
+    ("update", true),
+    ("updateOne", true),
+    ("updateMany", true),
+    ("replaceOne", true),
+    ("delete", true),
+    ("deleteOne", true),
+    ("deleteMany", true),
+    ("remove", true),
+    ("save", true),
+    ("findAndModify", true),
+    ("findOneAndUpdate", true),
+    ("findOneAndReplace", true),
+    ("findOneAndDelete", true),
+    ("bulkWrite", true),
+    ("mapReduce", true),
+    ("create", true),
+    ("createCollection", true),
+    ("createIndex", true),
+    ("createIndexes", true),
+    ("drop", true),
+    ("dropDatabase", true),
+    ("dropIndex", true),
+    ("dropIndexes", true),
+    ("renameCollection", true),
+    ("collMod", true),
+    ("createUser", true),
+    ("updateUser", true),
+    ("dropUser", true),
+    ("grantRolesToUser", true),
+    ("revokeRolesFromUser", true),
+];
+
+/// Keys that write wherever they stand.
+const WRITING_KEYS: &[&str] = &["$out", "$merge"];
+
+/// Commands that can hold a password: only their name is kept.
+const SECRET_COMMANDS: &[&str] = &["createUser", "updateUser", "saslStart", "saslContinue", "authenticate"];
+
+/// Keys that say nothing about the shape.
+const DROPPED_KEYS: &[&str] = &["lsid", "$clusterTime", "$db", "txnNumber", "signature", "$readPreference", "comment"];
+
+/// Is the statement a MongoDB command?
+pub(super) fn is_command(statement: &str, dialect: Dialect) -> bool {
+    dialect == Dialect::Mongodb || (dialect == Dialect::Generic && statement.trim_start().starts_with('{'))
+}
+
+/// Does the command change anything?
+pub(super) fn writes(statement: &str) -> bool {
+    let mut is_first_key = true;
+    let mut last_end = Piece::Mark(0);
+    for piece in (Pieces { text: statement, at: 0 }) {
+        if let Piece::Word(word) | Piece::Text(word) = last_end {
+            let follows = matches!(piece, Piece::Mark(b':' | b'('));
+            let is_call = matches!(piece, Piece::Mark(b'('));
+            let is_command = follows
+                && (is_first_key || is_call)
+                && COMMANDS.iter().any(|(name, writes)| *writes && name.eq_ignore_ascii_case(word));
+            if is_command || (follows && WRITING_KEYS.contains(&word)) {
+                return true;
+            }
+            is_first_key &= !follows;
+        }
+        last_end = piece;
+    }
+    false
+}
+
+/// The shape of a command: keys stay, values become `?`, arrays keep their first element.
+pub(super) fn shape(statement: &str) -> Shape {
+    let mut shape = Shape::new(statement.len().min(1024));
+    let pieces = Pieces { text: statement, at: 0 };
+    let mut ahead = pieces.clone();
+    ahead.next();
+    // How many marks deep the writer is inside something that is left out, and the depth of the whole.
+    let mut skipped: Option<usize> = None;
+    let mut depth = 0_usize;
+    let mut arrays = 0_u64;
+    let mut is_target = false;
+    for piece in pieces {
+        let next = ahead.next();
+        let is_key = matches!(next, Some(Piece::Mark(b':')));
+        let is_in_array = depth < 64 && arrays & (1 << depth) != 0;
+        if let Some(until) = skipped {
+            match piece {
+                Piece::Mark(b'{' | b'[' | b'(') => depth += 1,
+                Piece::Mark(b'}' | b']' | b')') if depth > until => depth -= 1,
+                Piece::Mark(b',') if depth == until && !is_in_array => {
+                    skipped = None;
+                    continue;
+                }
+                Piece::Mark(_) if depth == until && !matches!(piece, Piece::Mark(b',' | b':')) => skipped = None,
+                _ => {}
+            }
+            if skipped.is_some() {
+                continue;
+            }
+        }
+        match piece {
+            Piece::Mark(mark @ (b'{' | b'[' | b'(')) => {
+                depth += 1;
+                if depth < 64 {
+                    arrays = (arrays & !(1 << depth)) | (u64::from(mark == b'[') << depth);
+                }
+                push(&mut shape, mark);
+                is_target = false;
+            }
+            Piece::Mark(mark @ (b'}' | b']' | b')')) => {
+                depth = depth.saturating_sub(1);
+                while shape.text.ends_with([' ', ',']) {
+                    shape.text.pop();
+                }
+                push(&mut shape, mark);
+            }
+            Piece::Mark(b',') if is_in_array => skipped = Some(depth),
+            Piece::Mark(b',') => shape.text.push_str(", "),
+            Piece::Mark(b':') => shape.text.push_str(": "),
+            Piece::Mark(mark) => push(&mut shape, mark),
+            Piece::Word(word) | Piece::Text(word) if is_key || matches!(next, Some(Piece::Mark(b'(' | b'.'))) || shape.text.ends_with('.') => {
+                let command = COMMANDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+                if SECRET_COMMANDS.iter().any(|name| name.eq_ignore_ascii_case(word)) {
+                    shape.text.push_str(word);
+                    shape.text.push_str(" ?");
+                    return finish(shape, command.map(|(name, _)| *name));
+                }
+                if is_key && DROPPED_KEYS.contains(&word) {
+                    skipped = Some(depth);
+                    continue;
+                }
+                let is_shell = !is_key && depth == 0;
+                if let Some((name, _)) = command
+                    && shape.operation == super::statement::OTHER
+                    && (is_shell || depth <= 1)
+                {
+                    shape.operation = name;
+                    is_target = is_key;
+                } else if is_shell && shape.text.ends_with('.') && shape.summary.is_empty() {
+                    shape.summarise(word, " ");
+                }
+                push_name(&mut shape, word);
+            }
+            Piece::Word(name) | Piece::Text(name) if is_target && is_plain(name) => {
+                shape.summarise(name, " ");
+                shape.text.push_str(name);
+                is_target = false;
+            }
+            Piece::Word(_) | Piece::Text(_) | Piece::Number => {
+                if !shape.text.ends_with('?') {
+                    shape.text.push('?');
+                }
+            }
+        }
+    }
+    finish(shape, None)
+}
+
+/// Puts the operation in front of the targets.
+fn finish(mut shape: Shape, operation: Option<&'static str>) -> Shape {
+    if let Some(operation) = operation {
+        shape.operation = operation;
+    }
+    let targets = core::mem::take(&mut shape.summary);
+    shape.summarise(shape.operation, "");
+    if !targets.is_empty() {
+        shape.summarise(&targets, " ");
+    }
+    shape
+}
+
+fn push(shape: &mut Shape, mark: u8) {
+    shape.text.push(char::from(mark));
+}
+
+fn push_name(shape: &mut Shape, name: &str) {
+    shape.text.push_str(if is_plain(name) { name } else { "?" });
+}
+
+/// Has the text only characters of names?
+fn is_plain(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 120
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.' | b'-') || byte >= 0x80)
+}
+
+/// A piece of a command.
+#[derive(Clone, Copy, Debug)]
+enum Piece<'t> {
+    /// A bare word.
+    Word(&'t str),
+    /// The inside of a quoted text; empty when its end is missing.
+    Text(&'t str),
+    Number,
+    Mark(u8),
+}
+
+#[derive(Clone)]
+struct Pieces<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Iterator for Pieces<'t> {
+    type Item = Piece<'t>;
+
+    fn next(&mut self) -> Option<Piece<'t>> {
+        let bytes = self.text.as_bytes();
+        while matches!(bytes.get(self.at), Some(byte) if byte.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+        let start = self.at;
+        let first = *bytes.get(start)?;
+        let mut end = start + 1;
+        match first {
+            b'"' | b'\'' => {
+                while let Some(byte) = bytes.get(end) {
+                    match byte {
+                        b'\\' => end += 2,
+                        byte if *byte == first => break,
+                        _ => end += 1,
+                    }
+                }
+                self.at = (end + 1).min(bytes.len());
+                let inside = self.text.get(start + 1..end).unwrap_or_default();
+                let is_closed = bytes.get(end) == Some(&first);
+                Some(Piece::Text(if is_closed { inside } else { "" }))
+            }
+            b'0'..=b'9' | b'-' | b'+' => {
+                while matches!(bytes.get(end), Some(byte) if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'-')) {
+                    end += 1;
+                }
+                self.at = end;
+                Some(Piece::Number)
+            }
+            _ if first.is_ascii_alphabetic() || matches!(first, b'_' | b'$') || first >= 0x80 => {
+                while matches!(bytes.get(end), Some(byte) if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || *byte >= 0x80) {
+                    end += 1;
+                }
+                self.at = end;
+                Some(Piece::Word(self.text.get(start..end).unwrap_or_default()))
+            }
+            _ => {
+                self.at = end;
+                Some(Piece::Mark(first))
+            }
+        }
+    }
+}

@@ -1,0 +1,543 @@
+//! The scanner: one walk over a text from left to right that gathers what must not be seen.
+//!
+//! Words set a cue ("user", "near", "contains"), and what follows is judged by it. Every rule either consumes text or
+//! leaves it; searches that fail are remembered, so that no byte is searched more than a constant number of times.
+
+use alloc::vec::Vec;
+
+use super::cues::{CUES, Cue};
+use super::finding::{Finding, Kind};
+use super::vocabulary::is_vocabulary;
+use super::{chunk, control, instruction, pair, sql, stack};
+
+/// How many words a cue lasts.
+const CUE_LASTS: u8 = 3;
+
+/// Texts that only drivers and servers write. In a text with one of them a quoted text without a cue is a value.
+const DRIVER_SIGNS: &[&str] = &[
+    "SQLSTATE", "ERROR:", "FATAL:", "DETAIL:", "ORA-", "Error:", "Exception", "E11000", "errno", "violates", "Duplicate ",
+    "SQL syntax", "SQL Server", "syntax error", "FEHLER:", "ERREUR:", "ERRORE:", "ОШИБКА:", "错误:", "Code: ", "ERR ",
+];
+
+/// The state of a walk.
+pub(super) struct Scanner<'t> {
+    pub(super) text: &'t str,
+    pub(super) bytes: &'t [u8],
+    pub(super) at: usize,
+    pub(super) cue: Cue,
+    /// Words since the cue.
+    distance: u8,
+    findings: Vec<Finding>,
+    /// Up to where characters were looked at as one chunk.
+    pub(super) analysed: usize,
+    /// The next closing quote of each sort, once searched for; the text's length where there is none.
+    closings: [(u8, usize); 3],
+    /// The next occurrence of a set of signs, once searched for: where from, and where it is.
+    searches: [(usize, Option<usize>); 3],
+    is_driver_text: Option<bool>,
+    is_ascii: Option<bool>,
+}
+
+/// Finds what must not be seen in a text that is not JSON.
+pub(super) fn scan(text: &str) -> Vec<Finding> {
+    let mut scanner = Scanner::new(text);
+    scanner.run();
+    scanner.findings
+}
+
+/// What a byte may start.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Class {
+    Inert,
+    Line,
+    Word,
+    Quote,
+    Open,
+    Close,
+    Slash,
+    Control,
+    High,
+    Less,
+    Dash,
+    Colon,
+    Star,
+}
+
+static CLASSES: [Class; 256] = {
+    let mut classes = [Class::Inert; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b'\t' | b'\r' | b' ' => Class::Inert,
+            b'\n' => Class::Line,
+            0..=0x1f | 0x7f => Class::Control,
+            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => Class::Word,
+            b'\'' | b'"' | b'`' => Class::Quote,
+            b'(' | b'[' | b'{' => Class::Open,
+            b')' => Class::Close,
+            b'/' | b'\\' | b'~' | b'.' => Class::Slash,
+            b'<' => Class::Less,
+            b'-' => Class::Dash,
+            b':' => Class::Colon,
+            b'*' => Class::Star,
+            0x80..=0xff => Class::High,
+            _ => Class::Inert,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+impl<'t> Scanner<'t> {
+    fn new(text: &'t str) -> Scanner<'t> {
+        Scanner {
+            text,
+            bytes: text.as_bytes(),
+            at: 0,
+            cue: Cue::None,
+            distance: 0,
+            findings: Vec::new(),
+            analysed: 0,
+            closings: [(b'\'', 0), (b'"', 0), (b'`', 0)],
+            searches: [(usize::MAX, None); 3],
+            is_driver_text: None,
+            is_ascii: None,
+        }
+    }
+
+    /// The byte at an index; 0 outside the text.
+    pub(super) fn byte(&self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or(0)
+    }
+
+    /// The byte before an index; a line feed at the text's start.
+    pub(super) fn before(&self, at: usize) -> u8 {
+        at.checked_sub(1).map_or(b'\n', |index| self.byte(index))
+    }
+
+    /// A part of the text; empty where the range does not lie on characters.
+    pub(super) fn slice(&self, start: usize, end: usize) -> &'t str {
+        self.text.get(start..end).unwrap_or_default()
+    }
+
+    pub(super) fn rest(&self, start: usize) -> &'t str {
+        self.text.get(start..).unwrap_or_default()
+    }
+
+    /// The index behind white space without line feeds.
+    pub(super) fn skip_blanks(&self, mut at: usize) -> usize {
+        while matches!(self.byte(at), b' ' | b'\t') {
+            at += 1;
+        }
+        at
+    }
+
+    /// The end of the line that `at` lies in.
+    pub(super) fn line_end(&self, at: usize) -> usize {
+        self.rest_bytes(at).iter().position(|byte| *byte == b'\n').map_or(self.bytes.len(), |found| at + found)
+    }
+
+    pub(super) fn rest_bytes(&self, at: usize) -> &'t [u8] {
+        self.bytes.get(at..).unwrap_or_default()
+    }
+
+    /// Does only a driver or a server write such a text?
+    pub(super) fn is_driver_text(&mut self) -> bool {
+        let text = self.text;
+        *self.is_driver_text.get_or_insert_with(|| DRIVER_SIGNS.iter().any(|sign| text.contains(sign)))
+    }
+
+    /// Has the text letters outside ASCII, as localised messages have?
+    pub(super) fn is_localised(&mut self) -> bool {
+        let text = self.text;
+        !*self.is_ascii.get_or_insert_with(|| text.is_ascii())
+    }
+
+    /// Was a finding of this kind made already?
+    pub(super) fn has_found(&self, kind: Kind) -> bool {
+        self.findings.iter().rev().take(8).any(|finding| finding.kind == kind)
+    }
+
+    /// Notes a finding and goes on behind it. Nothing is noted where only marks would be covered.
+    pub(super) fn found(&mut self, kind: Kind, start: usize, end: usize) {
+        let from = self.findings.last().map_or(0, |last| last.end as usize);
+        let (start, end) = (start.max(from), self.text.ceil_char_boundary(end));
+        if start < end && !is_inert(self.slice(start, end)) {
+            match self.findings.last_mut() {
+                Some(last) if last.kind == kind && last.end as usize == start => last.end = end as u32,
+                _ => self.findings.push(Finding { kind, start: start as u32, end: end as u32 }),
+            }
+        }
+        self.at = self.at.max(end);
+    }
+
+    fn run(&mut self) {
+        stack::line(self);
+        while let Some(byte) = self.bytes.get(self.at) {
+            let start = self.at;
+            match CLASSES[usize::from(*byte)] {
+                Class::Inert => self.at += 1,
+                Class::Line => {
+                    self.at += 1;
+                    stack::line(self);
+                }
+                Class::Word => self.word(),
+                Class::Quote => self.quote(),
+                Class::Open => self.open(),
+                Class::Close => self.close(),
+                Class::Slash => chunk::slash(self),
+                Class::Control => control::ascii(self),
+                Class::High => self.high(),
+                Class::Less => instruction::markup(self),
+                Class::Dash => chunk::dash(self),
+                Class::Colon => chunk::colon(self),
+                Class::Star => sql::star(self),
+            }
+            if self.at <= start {
+                self.at = start + 1;
+            }
+        }
+    }
+
+    /// The end of the run of letters, digits and underscores from `at` on.
+    pub(super) fn word_end(&self, mut at: usize) -> usize {
+        while is_word(self.byte(at)) {
+            at += 1;
+        }
+        at
+    }
+
+    fn word(&mut self) {
+        let start = self.at;
+        let end = self.word_end(start + 1);
+        let next = self.byte(end);
+        let joins = matches!(next, b'.' | b':' | b'/' | b'\\' | b'@' | b'=' | b'-' | b'+' | b'%' | b'#' | b'~');
+        let word = self.bytes.get(start..end).unwrap_or_default();
+        if start >= self.analysed
+            && (joins && !matches!(self.byte(end + 1), 0 | b' ' | b'\n' | b'"' | b'\'') || !word.iter().all(u8::is_ascii_lowercase))
+            && chunk::chunk(self, start, end)
+        {
+            return;
+        }
+        self.at = end;
+        match CUES.get(word) {
+            Some(cue) => self.cue_word(cue, start, end),
+            None => {
+                if self.cue != Cue::None {
+                    self.follow(start, end);
+                }
+            }
+        }
+    }
+
+    /// A word that announces something.
+    fn cue_word(&mut self, cue: Cue, start: usize, end: usize) {
+        if pair::pair(self, cue, start, end) {
+            return;
+        }
+        let consumed = match cue {
+            Cue::Verb => sql::verb(self, start),
+            Cue::Instruction => instruction::sentence(self, start, end),
+            Cue::Scheme | Cue::Secret => pair::secret(self, cue, start, end),
+            Cue::Entry | Cue::Near => self.unescaped(cue, end),
+            Cue::Duplicate | Cue::Command | Cue::Row | Cue::Parameters => self.group(cue, end),
+            _ => false,
+        };
+        if !consumed && !matches!(cue, Cue::Verb | Cue::Instruction) {
+            (self.cue, self.distance) = (cue, 0);
+        }
+    }
+
+    /// A word behind a cue: in a driver's text a bare name after `user`, `host` or `database` goes.
+    fn follow(&mut self, start: usize, end: usize) {
+        let kind = match self.cue {
+            Cue::User => Kind::User,
+            Cue::Host => Kind::Host,
+            Cue::Database => Kind::Database,
+            Cue::Port if self.slice(start, end).bytes().all(|byte| byte.is_ascii_digit()) => {
+                if self.has_found(Kind::Host) || self.is_driver_text() {
+                    self.found(Kind::Host, start, end);
+                }
+                self.cue = Cue::None;
+                return;
+            }
+            _ => return self.pass(),
+        };
+        let word = self.slice(start, end);
+        if self.distance == 0 && !is_vocabulary(word) && !matches!(self.byte(end), b'(' | b'=') && self.is_driver_text() {
+            self.found(kind, start, end);
+            self.cue = Cue::None;
+        } else {
+            self.pass();
+        }
+    }
+
+    /// One more word has passed since the cue.
+    fn pass(&mut self) {
+        self.distance += 1;
+        if self.distance > CUE_LASTS {
+            self.cue = Cue::None;
+        }
+    }
+
+    /// `Duplicate entry 'a-'b' for key 'k'`, `near 'x' y' at line 1`: the quoted text is not escaped, so it ends at
+    /// the last quote on its line that the message goes on after.
+    fn unescaped(&mut self, cue: Cue, end: usize) -> bool {
+        let open = self.skip_blanks(end);
+        if !matches!(self.byte(open), b'\'' | b'"') {
+            return false;
+        }
+        let (search, kind) = if cue == Cue::Entry { (Search::Entry, Kind::Value) } else { (Search::Near, Kind::Sql) };
+        let Some(tail) = self.last_sign(search, open + 1) else {
+            return false;
+        };
+        self.found(kind, open + 1, tail);
+        true
+    }
+
+    /// The next place from `at` on where a sign of the set stands, or a later one on the same line if the message does
+    /// not start anew in between. Found places are remembered: all searches together walk over the text once.
+    pub(super) fn last_sign(&mut self, search: Search, at: usize) -> Option<usize> {
+        let (signs, again) = search.signs();
+        let slot = search as usize;
+        let (from, found) = *self.searches.get(slot)?;
+        let next = if from <= at && found.is_none_or(|found| found >= at) {
+            found
+        } else {
+            let rest = self.rest(at);
+            let next = signs.iter().filter_map(|sign| rest.find(sign)).min().map(|length| at + length);
+            *self.searches.get_mut(slot)? = (at, next);
+            next
+        }?;
+        let line = self.slice(next, self.line_end(next));
+        let line = line.get(..line.find(again).unwrap_or(line.len())).unwrap_or_default();
+        let last = signs.iter().filter_map(|sign| line.rfind(sign)).max().unwrap_or(0);
+        Some(next + last)
+    }
+
+    /// A group in brackets behind a cue: `contains (…)`, `dup key: {…}`, `command {…}`, `parameters [...]`.
+    fn group(&mut self, cue: Cue, end: usize) -> bool {
+        let mut at = self.skip_blanks(end);
+        if cue == Cue::Duplicate {
+            if !self.rest(at).starts_with("key:") {
+                return false;
+            }
+            at = self.skip_blanks(at + 4);
+        }
+        let open = self.byte(at);
+        let (close, kind) = match (cue, open) {
+            (Cue::Row, b'(') => (b')', Kind::Value),
+            (Cue::Duplicate, b'{') => (b'}', Kind::Value),
+            (Cue::Command, b'{') => (b'}', Kind::Sql),
+            (Cue::Parameters, b'[') => (b']', Kind::Value),
+            (Cue::Parameters, b'{') => (b'}', Kind::Value),
+            _ => return false,
+        };
+        let until = self.last_on_line(at, close);
+        self.found(kind, at + 1, until);
+        true
+    }
+
+    /// The index of the last `close` on the line, or the line's end.
+    pub(super) fn last_on_line(&self, at: usize, close: u8) -> usize {
+        let end = self.line_end(at);
+        let line = self.bytes.get(at..end).unwrap_or_default();
+        line.iter().rposition(|byte| *byte == close).map_or(end, |found| at + found)
+    }
+
+    /// The index of the quote that closes one at `open`: not doubled, not escaped, not in front of a letter.
+    fn closing(&mut self, open: usize) -> Option<usize> {
+        let quote = self.byte(open);
+        let slot = self.closings.iter().position(|(known, _)| *known == quote)?;
+        let (_, known) = *self.closings.get(slot)?;
+        let close = if known > open { known } else { self.search_closing(open, quote) };
+        *self.closings.get_mut(slot)? = (quote, close);
+        (close < self.bytes.len()).then_some(close)
+    }
+
+    fn search_closing(&self, open: usize, quote: u8) -> usize {
+        let mut at = open + 1;
+        while at < self.bytes.len() {
+            let byte = self.byte(at);
+            if byte == b'\\' && self.byte(at + 1) != quote {
+                at += 2;
+            } else if byte == quote && self.byte(at + 1) == quote && quote != b'`' && at > open + 1 {
+                at += 2;
+            } else if byte == quote && !self.byte(at + 1).is_ascii_alphanumeric() {
+                return at;
+            } else {
+                at += 1;
+            }
+        }
+        self.bytes.len()
+    }
+
+    fn quote(&mut self) {
+        let open = self.at;
+        // An apostrophe, or the end of a quoted text that was looked into.
+        if is_word(self.before(open)) && self.before(open) < 0x80 {
+            self.at += 1;
+            return;
+        }
+        let Some(close) = self.closing(open) else {
+            self.at += 1;
+            return;
+        };
+        self.quoted(open, open + 1, close, close + 1);
+    }
+
+    /// A text between quotes: `inner..close`, with its quotes `open..end`.
+    fn quoted(&mut self, open: usize, inner: usize, close: usize, end: usize) {
+        let content = self.slice(inner, close);
+        if let Some(cue) = CUES.get(content.as_bytes())
+            && pair::pair(self, cue, inner, end)
+        {
+            return;
+        }
+        self.at = inner;
+        if sql::is_statement(content) {
+            let until = sql::end(self, open, inner);
+            self.found(Kind::Sql, inner, until);
+            self.at = self.at.max(until);
+            return;
+        }
+        let (cue, is_driver_text, is_localised) = (self.cue, self.is_driver_text(), self.is_localised());
+        let kind = match cue {
+            Cue::User => Some(Kind::User),
+            Cue::Host | Cue::Port => Some(Kind::Host),
+            Cue::Database => Some(Kind::Database),
+            Cue::Path => Some(Kind::Path),
+            Cue::Value | Cue::Entry | Cue::Near | Cue::Parameters | Cue::Command | Cue::Row | Cue::Duplicate => Some(Kind::Value),
+            Cue::Credential | Cue::Secret => Some(Kind::Credential),
+            Cue::Statement => Some(Kind::Sql),
+            Cue::Identifier => Some(Kind::Identifier),
+            Cue::Name => None,
+            _ if content.is_empty() || is_sentence(content) => None,
+            _ if is_driver_text => Some(Kind::Value),
+            _ if is_localised && content.bytes().any(|byte| !byte.is_ascii_alphabetic()) => Some(Kind::Value),
+            _ => None,
+        };
+        // A whole message in quotes is looked into.
+        let kind = kind.filter(|_| content.len() < 60 || !is_sentence(content) || self.cue == Cue::Value);
+        let needs_driver = matches!(self.cue, Cue::Value | Cue::Command | Cue::Row | Cue::Path | Cue::User | Cue::Host | Cue::Database);
+        if let Some(kind) = kind
+            && (!needs_driver || self.is_driver_text() || self.is_localised() || self.distance == 0)
+        {
+            self.found(kind, inner, close);
+            self.at = end;
+            // `'user'@'host'`
+            if self.byte(end) == b'@' && matches!(self.byte(end + 1), b'\'' | b'"' | b'`') {
+                self.cue = Cue::Host;
+                self.at = end + 1;
+            }
+        }
+    }
+
+    /// Quotes and letters outside ASCII.
+    fn high(&mut self) {
+        let start = self.at;
+        if control::unicode(self) {
+            return;
+        }
+        const PAIRS: &[(&str, &str)] = &[("«", "»"), ("»", "«"), ("“", "”"), ("„", "“"), ("「", "」"), ("‘", "’"), ("『", "』")];
+        let rest = self.rest(start);
+        if let Some((open, close)) = PAIRS.iter().find(|(open, _)| rest.starts_with(open))
+            && let Some(length) = rest.bytes().take(400).count().checked_sub(open.len())
+            && let Some(found) = rest.get(open.len()..open.len() + floor(rest, open.len(), length)).and_then(|window| window.find(close))
+        {
+            let inner = start + open.len();
+            self.quoted(start, inner, inner + found, inner + found + close.len());
+            return;
+        }
+        self.word();
+    }
+
+    fn open(&mut self) {
+        let open = self.at;
+        self.at += 1;
+        if let Some(mark) = mark_length(self.rest(open)) {
+            self.at = open + mark;
+            return;
+        }
+        match self.byte(open) {
+            b'(' if self.cue == Cue::Value && self.distance <= 1 && self.is_driver_text() => {
+                let until = self.last_on_line(open, b')');
+                self.found(Kind::Value, open + 1, until);
+            }
+            b'(' if pair::is_row(self, open) => {
+                let until = self.last_on_line(open, b')');
+                self.found(Kind::Value, open + 1, until);
+            }
+            b'[' => instruction::markup(self),
+            _ => {}
+        }
+    }
+
+    /// `(columns)=(values)` in any language: the values go up to the last parenthesis that can end them.
+    fn close(&mut self) {
+        let close = self.at;
+        self.at += 1;
+        if self.byte(close + 1) == b'=' && self.byte(close + 2) == b'(' {
+            let values = close + 3;
+            let end = pair::key_values_end(self, values);
+            self.found(Kind::Value, values, end);
+        }
+    }
+}
+
+/// Signs that are searched for.
+#[derive(Clone, Copy)]
+pub(super) enum Search {
+    /// Behind the value of MySQL's 1062.
+    Entry,
+    /// Behind the excerpt of a syntax error.
+    Near,
+    /// Behind the values of PostgreSQL's `Key (…)=(…)`.
+    Key,
+}
+
+impl Search {
+    /// The signs, and the words that start the next message of the same sort.
+    const fn signs(self) -> (&'static [&'static str], &'static str) {
+        match self {
+            Search::Entry => (&["' for key", "' für Schl", "' pour la"], "ntry '"),
+            Search::Near => (&["' at line", "\": syntax", "' à la ligne"], "near '"),
+            Search::Key => (pair::KEY_TAILS, "Key ("),
+        }
+    }
+}
+
+/// Can the byte be part of a word?
+pub(super) const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+}
+
+/// Do the first words of a text belong to the vocabulary of messages?
+fn is_sentence(text: &str) -> bool {
+    let mut words = text.split([' ', '\n', ':', '(', ')', '[', ']', '"']).filter(|word| !word.is_empty());
+    let known = words.by_ref().take(4).filter(|word| is_vocabulary(word.trim_end_matches(['.', ',', ';', '!', '\'']))).count();
+    known >= 2
+}
+
+/// `length` bytes from `start` on, cut to a character's boundary.
+fn floor(text: &str, start: usize, length: usize) -> usize {
+    text.floor_char_boundary(start + length).saturating_sub(start)
+}
+
+/// The length of the typed mark that a text starts with.
+pub(super) fn mark_length(text: &str) -> Option<usize> {
+    Kind::ALL.iter().find_map(|kind| text.starts_with(kind.mark()).then(|| kind.mark().len()))
+}
+
+/// Does the text hold nothing but marks, white space and punctuation?
+fn is_inert(mut text: &str) -> bool {
+    while let Some(byte) = text.bytes().next() {
+        let length = match byte {
+            b'[' => mark_length(text).unwrap_or(1),
+            b' ' | b'\n' | b'\r' | b'\t' | b',' | b';' | b':' | b'.' | b'\'' | b'"' | b'(' | b')' | b']' | b'{' | b'}' => 1,
+            _ => return false,
+        };
+        text = text.get(length..).unwrap_or_default();
+    }
+    true
+}

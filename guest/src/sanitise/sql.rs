@@ -1,0 +1,183 @@
+//! Statements inside texts: where one starts and how far it may go.
+
+use super::dialect::Dialect;
+use super::finding::Kind;
+use super::lexer::{self, Lexer};
+use super::scan::Scanner;
+use super::vocabulary::is_vocabulary;
+
+/// How much of a text is looked at to see whether it is a statement, in bytes.
+const WINDOW: usize = 600;
+
+/// What may follow `CREATE`, `ALTER`, `DROP` and `TRUNCATE`.
+const OBJECTS: &[&str] = &[
+    "TABLE", "INDEX", "VIEW", "USER", "ROLE", "DATABASE", "SCHEMA", "FUNCTION", "PROCEDURE", "TRIGGER", "SEQUENCE", "EXTENSION", "TYPE",
+    "LOGIN", "UNIQUE", "OR", "TEMP", "TEMPORARY", "MATERIALIZED", "SERVER", "SECRET", "SUBSCRIPTION", "PUBLICATION", "KEYSPACE", "COLUMN",
+    "CLUSTERED", "NONCLUSTERED", "EXTERNAL", "GLOBAL", "VIRTUAL", "POLICY", "DICTIONARY", "STAGE", "CONNECTION", "FOREIGN", "PUBLIC",
+    "CREDENTIAL", "SYSTEM", "IF", "SYNONYM", "PACKAGE", "DOMAIN", "STREAM", "TASK",
+];
+
+/// Verbs that start a statement.
+const VERBS: &[&str] = &[
+    "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "UPSERT", "CREATE", "ALTER", "DROP", "TRUNCATE", "GRANT", "REVOKE", "WITH",
+    "CALL", "EXEC", "EXECUTE", "DECLARE", "COPY", "ATTACH", "EXPLAIN", "BEGIN", "SET", "SHOW", "PRAGMA", "USE", "LOCK", "VALUES",
+];
+
+/// Where a message goes on behind a statement, if not inside one of its literals.
+const BOUNDARIES: &[&str] = &[
+    "\nDETAIL", "\nHINT", "\nCONTEXT", "\nPL/pgSQL", "\n    at ", "\n\tat ", "\n  File ", "\nTraceback", "\n#", "(Background on this error",
+    "]; nested exception", "; nested exception", "### Cause", "### The error", "[parameters:", "[params:", "\nPosition", "\n  Position",
+    "\nError Code", "\nBindings", "\nStatement", "\nLocation", ") (SQLSTATE", "] [parameters", ". (UNKNOWN_", ". (CANNOT_", ". (SYNTAX_",
+    ". (NO_SUCH", ". (TYPE_", ". (ILLEGAL_", "\nERROR", "\nERREUR", "\nFEHLER", ", BindVars", "\n         ^",
+];
+
+/// A word that can start a statement stands at `start`.
+pub(super) fn verb(scanner: &mut Scanner, start: usize) -> bool {
+    if !is_statement(scanner.rest(start)) {
+        return false;
+    }
+    let open = start.checked_sub(1).filter(|at| matches!(scanner.byte(*at), b'"' | b'\'' | b'`')).unwrap_or(start);
+    let until = end(scanner, open, start);
+    scanner.found(Kind::Sql, start, until);
+    true
+}
+
+/// `* from`: a statement with a misspelt verb goes from that verb on.
+pub(super) fn star(scanner: &mut Scanner) {
+    let star = scanner.at;
+    scanner.at += 1;
+    let follows = scanner.slice(star, star + 6);
+    if follows.eq_ignore_ascii_case("* from") && scanner.before(star) == b' ' {
+        let verb = scanner.slice(0, star - 1).rfind(|letter: char| !letter.is_ascii_alphabetic()).map_or(0, |at| at + 1);
+        let verb = scanner.text.ceil_char_boundary(verb);
+        let until = end(scanner, verb, star);
+        scanner.found(Kind::Sql, verb, until);
+    }
+}
+
+/// Does the text start with a verb?
+pub(super) fn starts_with_verb(text: &str) -> bool {
+    let word = first_word(text);
+    VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(word))
+}
+
+fn first_word(text: &str) -> &str {
+    let text = text.trim_start();
+    text.split(|letter: char| !letter.is_ascii_alphabetic()).next().unwrap_or_default()
+}
+
+/// Has the text the structure of a statement from its first word on? Prose that starts with such a verb has not.
+pub(super) fn is_statement(text: &str) -> bool {
+    if !starts_with_verb(text) && !first_word(text).eq_ignore_ascii_case("identified") {
+        return false;
+    }
+    let window = text.get(..text.floor_char_boundary(WINDOW)).unwrap_or(text);
+    let mut words = [""; 12];
+    let mut has_marks = false;
+    let mut from = None;
+    let mut set = None;
+    let mut has_equals = false;
+    for (index, token) in Lexer::new(window, Dialect::Postgresql).take(80).enumerate() {
+        let word = window.get(token.start..token.end).unwrap_or_default();
+        if let Some(slot) = words.get_mut(index) {
+            *slot = word;
+        }
+        if index > 0 && word == ";" {
+            break;
+        }
+        let is = |known: &str| word.eq_ignore_ascii_case(known);
+        has_marks |= from.is_none() && (token.kind != lexer::Kind::Word || word.contains('_')) && !matches!(word, "." | ":" | "!" | "-" | "'");
+        has_equals |= word == "=";
+        from = from.or(is("FROM").then_some(index));
+        set = set.or(is("SET").then_some(index));
+    }
+    let [verb, first, second, third, ..] = words;
+    let is_capital = verb.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
+    let names_something = |word: &str| !word.is_empty() && (!is_vocabulary(word) || word.starts_with(['"', '`', '[']));
+    let verb_is = |known: &str| verb.eq_ignore_ascii_case(known);
+    if verb_is("SELECT") {
+        let starts = matches!(first, "*" | "(") || second == "(" || matches!(second, "," | "." | "=");
+        let is_from = from.is_some_and(|at| at > 1 && words.get(at + 1).is_none_or(|next| is_capital || names_something(next)));
+        return starts || (is_from && (has_marks || is_capital)) || (is_capital && (first.starts_with(['\'', '"', '`', '?', '$', '@', ':', '1']) || is(first, "TOP") || is(first, "DISTINCT")));
+    }
+    if verb_is("INSERT") || verb_is("REPLACE") || verb_is("MERGE") || verb_is("UPSERT") {
+        let into = [first, second].iter().position(|word| is(word, "INTO"));
+        return into.is_some_and(|at| words.get(at + 2).is_some_and(|target| is_capital || names_something(target)));
+    }
+    if verb_is("UPDATE") {
+        return set.is_some_and(|at| at > 1 && at < 6) && (has_equals || is_capital);
+    }
+    if verb_is("DELETE") {
+        return is(first, "FROM") && (is_capital || names_something(second));
+    }
+    if ["CREATE", "ALTER", "DROP", "TRUNCATE"].iter().any(|known| verb_is(known)) {
+        let is_object = OBJECTS.iter().any(|object| is(first, object)) || (verb_is("TRUNCATE") && is_capital);
+        return is_object && (is_capital && !is_vocabulary(second) || names_something(second) || is(second, "IF") || is(second, "TABLE") || is(second, "VIEW") || is(second, "INDEX"));
+    }
+    if verb_is("GRANT") || verb_is("REVOKE") {
+        return is_capital && words.iter().any(|word| is(word, "ON") || is(word, "TO") || is(word, "FROM")) || is(first, "ALL");
+    }
+    if verb_is("WITH") {
+        return (is(second, "AS") && third == "(") || is(first, "RECURSIVE");
+    }
+    if verb_is("EXPLAIN") || verb_is("BEGIN") {
+        return is_statement(text.trim_start().get(verb.len()..).unwrap_or_default());
+    }
+    if verb_is("IDENTIFIED") {
+        return is(first, "BY") || is(first, "WITH") || is(first, "USING");
+    }
+    if verb_is("SET") {
+        return is(first, "PASSWORD") && !is_vocabulary(second);
+    }
+    if verb_is("COPY") {
+        return is_capital && from.is_some() || words.iter().any(|word| is(word, "STDIN") || is(word, "STDOUT"));
+    }
+    if verb_is("ATTACH") {
+        return is(first, "DATABASE") || first.starts_with('\'');
+    }
+    if verb_is("DECLARE") {
+        return first.starts_with('@');
+    }
+    (verb_is("CALL") && is_capital && second == "(") || ((verb_is("EXEC") || verb_is("EXECUTE")) && is_capital && (first.starts_with('@') || first.contains('_') || second == "."))
+}
+
+/// The end of a statement that starts at `start`; `open` is the index of the quote around it, or `start`. A statement
+/// goes up to where the message goes on for certain, or to the text's end.
+pub(super) fn end(scanner: &Scanner, open: usize, start: usize) -> usize {
+    let until = boundary(scanner, start);
+    if open == start {
+        return until;
+    }
+    let Some(quote) = scanner.rest(open).chars().next() else {
+        return until;
+    };
+    let close = match quote {
+        '«' => '»',
+        '»' => '«',
+        '“' => '”',
+        '„' => '“',
+        '「' => '」',
+        other => other,
+    };
+    scanner.slice(start, until).rfind(close).map_or(until, |length| start + length)
+}
+
+/// The first place behind `start` where a message goes on, outside of literals in single quotes.
+pub(super) fn boundary(scanner: &Scanner, start: usize) -> usize {
+    let mut is_literal = false;
+    for (index, byte) in scanner.rest_bytes(start).iter().enumerate() {
+        let at = start + index;
+        match byte {
+            b'\'' => is_literal = !is_literal,
+            b'\n' | b'(' | b']' | b';' | b'#' | b'[' | b')' | b'.' | b',' if !is_literal => {
+                let rest = scanner.rest_bytes(at);
+                if BOUNDARIES.iter().any(|sign| rest.starts_with(sign.as_bytes())) {
+                    return at;
+                }
+            }
+            _ => {}
+        }
+    }
+    scanner.bytes.len()
+}

@@ -1,0 +1,60 @@
+//! Frames of stacks, told by how a line starts.
+
+use super::finding::Kind;
+use super::scan::Scanner;
+
+/// Starts of lines of a stack, behind white space.
+const STARTS: &[&str] = &["at ", "File \"", "Traceback (most recent call last)", "在 ", "Caused by: org.", "... ", "goroutine "];
+
+/// Is the line at the scanner's place a frame? Then it goes, with the source line that follows a Python frame.
+pub(super) fn line(scanner: &mut Scanner) {
+    let line = scanner.at;
+    let start = scanner.skip_blanks(line);
+    let rest = scanner.rest(start);
+    let Some(sign) = STARTS.iter().find(|sign| rest.starts_with(**sign)) else {
+        if is_numbered(scanner, start) {
+            let end = scanner.line_end(start);
+            scanner.found(Kind::Stack, start, end);
+        }
+        return;
+    };
+    let end = scanner.line_end(start);
+    let frame = scanner.slice(start, end);
+    let is_frame = match *sign {
+        "at " => start > line && (frame.contains('(') || frame.contains(":\\") || frame.contains(".js:") || frame.contains('/')) || frame.contains(".java:"),
+        "... " => frame.ends_with(" more"),
+        _ => true,
+    };
+    if !is_frame {
+        return;
+    }
+    let mut until = end;
+    if *sign == "File \"" && scanner.byte(end) == b'\n' {
+        // The source line is indented deeper than its frame.
+        let next = scanner.skip_blanks(end + 1);
+        if next > end + 1 + (start - line) || (next > end + 1 && start == line) {
+            until = scanner.line_end(next);
+        }
+    }
+    scanner.found(Kind::Stack, start, until);
+}
+
+/// `#0 /path(12): call()`, `0. clickhouse(StackTrace…) [0x…]`, `12: 0x55…`.
+fn is_numbered(scanner: &Scanner, start: usize) -> bool {
+    let is_php = scanner.byte(start) == b'#';
+    let digits = start + usize::from(is_php);
+    let mut at = digits;
+    while scanner.byte(at).is_ascii_digit() {
+        at += 1;
+    }
+    if at == digits || at > digits + 3 {
+        return false;
+    }
+    let line = scanner.slice(at, scanner.line_end(at).min(at + 4000));
+    match scanner.byte(at) {
+        b' ' if is_php => line.contains("(") || line.contains("{main}"),
+        b'.' => line.contains("0x") || line.contains("::"),
+        b':' => line.contains(" 0x") || line.contains(": from "),
+        _ => false,
+    }
+}

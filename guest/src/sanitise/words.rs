@@ -1,0 +1,72 @@
+//! Tables of words, looked up by a hash that is laid out at compile time.
+
+/// A constant map from ASCII words (any case) to a value.
+pub(super) struct Words<T: 'static, const SLOTS: usize> {
+    entries: &'static [(&'static str, T)],
+    /// 0 is empty, otherwise the entry's index + 1; `SLOTS` is a power of two, at least twice the entries.
+    slots: [u16; SLOTS],
+}
+
+impl<T: Copy, const SLOTS: usize> Words<T, SLOTS> {
+    /// Lays the table out. Compilation fails where `SLOTS` does not fit.
+    pub(super) const fn new(entries: &'static [(&'static str, T)]) -> Words<T, SLOTS> {
+        assert!(SLOTS.is_power_of_two() && entries.len() * 2 <= SLOTS);
+        let mut slots = [0; SLOTS];
+        let mut index = 0;
+        while index < entries.len() {
+            let mut slot = hash(entries[index].0.as_bytes()) as usize & (SLOTS - 1);
+            while slots[slot] != 0 {
+                slot = (slot + 1) & (SLOTS - 1);
+            }
+            slots[slot] = index as u16 + 1;
+            index += 1;
+        }
+        Words { entries, slots }
+    }
+
+    /// The value of a word and the word in the table's spelling; ASCII case does not matter.
+    pub(super) fn entry(&self, word: &[u8]) -> Option<(&'static str, T)> {
+        let mut slot = hash(word) as usize & (SLOTS - 1);
+        loop {
+            let index = usize::from(*self.slots.get(slot)?).checked_sub(1)?;
+            let (spelling, value) = self.entries.get(index)?;
+            if spelling.as_bytes().eq_ignore_ascii_case(word) {
+                return Some((spelling, *value));
+            }
+            slot = (slot + 1) & (SLOTS - 1);
+        }
+    }
+
+    /// The value of a word.
+    pub(super) fn get(&self, word: &[u8]) -> Option<T> {
+        self.entry(word).map(|(_, value)| value)
+    }
+
+    /// Is the word in the table?
+    pub(super) fn contains(&self, word: &[u8]) -> bool {
+        self.entry(word).is_some()
+    }
+}
+
+/// FNV-1a over at most the first twelve bytes and the length, blind to ASCII case.
+const fn hash(word: &[u8]) -> u32 {
+    let mut hash = 0x811c_9dc5 ^ word.len() as u32;
+    let mut index = 0;
+    while index < word.len() && index < 12 {
+        hash = (hash ^ (word[index] | 0x20) as u32).wrapping_mul(0x0100_0193);
+        index += 1;
+    }
+    hash ^ (hash >> 15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_every_word_in_any_case_and_no_other() {
+        static TABLE: Words<u8, 8> = Words::new(&[("select", 1), ("insert", 2), ("a", 3)]);
+        let found = ["SELECT", "Insert", "a", "b", "", "selec", "selects"].map(|word| TABLE.get(word.as_bytes()));
+        assert_eq!(found, [Some(1), Some(2), Some(3), None, None, None, None]);
+    }
+}
