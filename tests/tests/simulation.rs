@@ -8,6 +8,8 @@ use retort_tests::simulation::{Client, Tally};
 /// Printed with the figures: it fixes the operations and everything that goes wrong.
 const SEED: u64 = 0x5eed_2026;
 const OPERATIONS: u64 = 100_000;
+/// The retry tokens that all operations share.
+const BUDGET: Option<u32> = Some(500);
 
 const HEADING: &str = "                          duplicates half-applied   lost  phantoms  given up  in doubt  retries  look-ups";
 
@@ -24,9 +26,12 @@ fn assert_laws(tally: &Tally) {
 
 #[test]
 fn an_obedient_client_never_applies_twice_and_never_denies_what_was_applied() {
-    for faults_percent in [5, 20, 60, 100] {
-        let tally = Tally::of(Client::Retort, OPERATIONS, faults_percent, SEED);
-        println!("seed {SEED:#x}, {OPERATIONS} operations, faults in {faults_percent} % of the attempts");
+    for (faults_percent, tokens) in [(5, BUDGET), (20, BUDGET), (60, BUDGET), (60, None), (95, None)] {
+        let tally = Tally::of(Client::Retort, OPERATIONS, faults_percent, tokens, SEED);
+        let budget = if tokens.is_some() { "with the budget" } else { "without a budget" };
+        println!(
+            "seed {SEED:#x}, {OPERATIONS} operations, faults in {faults_percent} % of the attempts, {budget}"
+        );
         println!("{HEADING}\nRetort                    {tally}");
         assert_laws(&tally);
     }
@@ -34,7 +39,7 @@ fn an_obedient_client_never_applies_twice_and_never_denies_what_was_applied() {
 
 #[test]
 fn the_same_seed_gives_the_same_figures() {
-    let tally = |seed| Tally::of(Client::Retort, 10_000, 20, seed);
+    let tally = |seed| Tally::of(Client::Retort, 10_000, 20, BUDGET, seed);
     assert_eq!(tally(SEED), tally(SEED));
     assert_ne!(tally(SEED), tally(SEED + 1));
 }
@@ -48,7 +53,7 @@ fn rules_of_thumb_apply_twice_and_lose_where_retort_does_neither() {
         ("Retort", Client::Retort),
     ]
     .map(|(name, client)| {
-        let tally = Tally::of(client, OPERATIONS, 20, SEED);
+        let tally = Tally::of(client, OPERATIONS, 20, BUDGET, SEED);
         println!("{name:<25} {tally}");
         tally
     });

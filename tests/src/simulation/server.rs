@@ -182,9 +182,6 @@ impl World {
                 self.staged.clear();
                 return Err(self.refused(dialect.deadlock(), step));
             }
-            Some(Fault::CheckFailed) => {
-                return Err(Failure { is_permanent: true, ..self.refused(dialect.check_failed(), step) });
-            }
             Some(Fault::RequestLost) => return Err(self.dropped(dialect.lost(), Phase::Send, step)),
             Some(Fault::TimedOut) => {
                 if self.job.shape != Shape::Transaction && self.answer(step)? == Answer::Executed {
@@ -203,6 +200,10 @@ impl World {
         }
         if self.answer(step)? == Answer::Replayed {
             return Ok(Answer::Replayed);
+        }
+        // Only an executed statement can break a rule, and keys are looked up before that.
+        if fault == Some(Fault::CheckFailed) {
+            return Err(Failure { is_permanent: true, ..self.refused(dialect.check_failed(), step) });
         }
         self.execute(step);
         match fault {

@@ -34,11 +34,16 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Lets one kind of client carry out `operations` operations. The same seed gives every kind of client the same
-    /// operations and the same faults.
-    pub fn of(client: Client, operations: u64, faults_percent: u32, seed: u64) -> Tally {
+    /// Lets one kind of client carry out `operations` operations, which share a budget of retry tokens where there is
+    /// one. The same seed gives every kind of client the same operations and the same faults.
+    pub fn of(
+        client: Client,
+        operations: u64,
+        faults_percent: u32,
+        mut tokens: Option<u32>,
+        seed: u64,
+    ) -> Tally {
         let mut tally = Tally::default();
-        let mut tokens = Some(500);
         for number in 0..operations {
             let mut dice = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number));
             let job = Job::draw(&mut dice, faults_percent);
