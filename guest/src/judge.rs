@@ -6,6 +6,7 @@
 use crate::codes::{Code, Proof};
 use crate::recognise::{Finding, Marks};
 use crate::report::{Operation, Report};
+use crate::sanitise::{self, Dialect};
 use crate::systems::System;
 use crate::words::{
     Cancel, Connection, Dedupe, Effect, Origin, Outcome, Phase, Prior, Receipt, Replays, Transaction, Unit,
@@ -45,7 +46,7 @@ pub struct Judgement {
 /// Judges a finding by the operation that met it.
 pub fn judge(finding: &Finding, report: &Report<'_>) -> Judgement {
     let operation = &report.operation;
-    let effect = effect(operation);
+    let effect = effect(operation, finding.system);
     let Conditioned { mut code, proof, marks, is_concealed } = condition(finding, report);
     let (phase, phase_conflict) = believed_phase(operation, proof, marks);
     let attempt = Attempted { system: finding.system, operation, phase, proof, marks, cancel: report.cancel };
@@ -90,8 +91,12 @@ pub fn judge(finding: &Finding, report: &Report<'_>) -> Judgement {
 }
 
 /// A read whose statement writes is a write.
-fn effect(operation: &Operation<'_>) -> Effect {
-    operation.effect
+fn effect(operation: &Operation<'_>, system: System) -> Effect {
+    let writes = |statement: &str| sanitise::writes(statement, Dialect::parse(system.as_str()));
+    match operation.effect {
+        Effect::Read if operation.statement.as_deref().is_some_and(writes) => Effect::Write,
+        effect => effect,
+    }
 }
 
 /// A finding as it concerns this caller.

@@ -84,7 +84,7 @@ pub fn evaluate(report: &Report<'_>) -> Verdict {
         seed: report.seed,
     };
     let envelope = publish::publish(&judgement, &decision, &publishable);
-    let texts = RedactedTexts::default();
+    let texts = RedactedTexts::of(evidence.texts(), report.operation.statement.as_deref(), finding.system);
     let diagnostic = observe::diagnose(&finding, &judgement, &decision, report, envelope.trace_id(), texts);
     let attempt = observe::record(&finding, &judgement, &decision, report);
     Verdict { envelope, decision, diagnostic, attempt }

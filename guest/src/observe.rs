@@ -12,7 +12,9 @@ use crate::json::Json;
 use crate::judge::Judgement;
 use crate::recognise::Finding;
 use crate::report::{Report, Token};
+use crate::sanitise::{self, Dialect, Level};
 use crate::systems::System;
+use crate::tables;
 use crate::words::{Cancel, Category, Connection, Next, Outcome, Phase, Transaction};
 
 /// The restricted record, found by trace id. It holds no credential, row value or SQL literal.
@@ -95,6 +97,29 @@ pub struct RedactedTexts {
     pub statement_summary: Option<String>,
 }
 
+/// The most causes that a diagnostic keeps.
+const MOST_CAUSES: usize = 16;
+
+impl RedactedTexts {
+    /// Takes out of the messages, outermost first, and of the statement what must not be kept.
+    pub fn of<'a>(
+        messages: impl Iterator<Item = &'a str>,
+        statement: Option<&str>,
+        system: System,
+    ) -> RedactedTexts {
+        let mut redacted = messages.map(|message| sanitise::redact(message, Level::Diagnostic).text);
+        let fingerprint = statement.map(|text| sanitise::fingerprint(text, Dialect::parse(system.as_str())));
+        let (statement_fingerprint, statement_summary) =
+            fingerprint.map(|print| (print.fingerprint, print.summary)).unzip();
+        RedactedTexts {
+            message: redacted.next().unwrap_or_default(),
+            causes: redacted.take(MOST_CAUSES).collect(),
+            statement_fingerprint,
+            statement_summary,
+        }
+    }
+}
+
 /// Writes the diagnostic.
 pub fn diagnose(
     finding: &Finding,
@@ -111,7 +136,7 @@ pub fn diagnose(
         attempt_id: text(&context.attempt_id),
         code: decision.code,
         system: finding.system.as_str(),
-        driver: None,
+        driver: report.driver.as_deref().and_then(tables::driver).map(|driver| driver.name),
         rule: finding.rule.clone(),
         proof: finding.proof.as_str(),
         native_codes: finding.native.iter().map(|native| String::from(native.as_str())).collect(),

@@ -14,6 +14,7 @@ use crate::publish::Envelope;
 use crate::reconcile as earlier;
 use crate::render::{render as rendered, to_json};
 use crate::report::{Policy, Report};
+use crate::sanitise::{self, Dialect, Finding, Level};
 use crate::words::{Category, Next};
 
 /// A report in, a verdict out.
@@ -47,6 +48,27 @@ pub fn budget(change: &str) -> String {
         u32::try_from(number("capacity").unwrap_or(Policy::default().capacity.into())).unwrap_or(0);
     let event = json.get("event").and_then(Json::as_text).unwrap_or("");
     to_json(&Tokens { tokens: decide::budget(tokens, event, capacity) })
+}
+
+/// `{"text", "level"?}` in, `{"text", "findings"}` out. Anything else is taken as the text.
+pub fn redact(text: &str) -> String {
+    let json = Json::read(text).unwrap_or(Json::Null);
+    let level =
+        json.get("level").map_or(Level::default(), |level| Level::parse(level.as_text().unwrap_or("")));
+    to_json(&sanitise::redact(subject(text, &json), level))
+}
+
+/// `{"text"}` in, `{"findings"}` out. Anything else is taken as the text.
+pub fn inspect(text: &str) -> String {
+    let json = Json::read(text).unwrap_or(Json::Null);
+    to_json(&Findings { findings: sanitise::inspect(subject(text, &json)) })
+}
+
+/// `{"text", "dialect"?}` in, `{"fingerprint", "shape", "operation", "summary"}` out. Anything else is taken as the text.
+pub fn fingerprint(statement: &str) -> String {
+    let json = Json::read(statement).unwrap_or(Json::Null);
+    let dialect = json.get("dialect").and_then(Json::as_text).map_or(Dialect::Generic, Dialect::parse);
+    to_json(&sanitise::fingerprint(subject(statement, &json), dialect))
 }
 
 /// An envelope (or verdict) and a carrier in, the rendered text out. What is no envelope renders as an unreadable report.
@@ -90,4 +112,14 @@ struct CodeRow {
     transient: bool,
     next: Next,
     message: &'static str,
+}
+
+#[derive(Serialize)]
+struct Findings {
+    findings: Vec<Finding>,
+}
+
+/// The member `text` of an object, or else the whole input, so that nothing escapes the sanitiser for its form's sake.
+fn subject<'a>(input: &'a str, json: &'a Json<'_>) -> &'a str {
+    json.get("text").and_then(Json::as_text).unwrap_or(input)
 }

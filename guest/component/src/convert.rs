@@ -12,6 +12,7 @@ use retort::json::Json;
 use retort::observe::{AttemptRecord, Diagnostic};
 use retort::publish::Envelope;
 use retort::report::{Attempt, Context, Operation, Policy, Report, Token, Violation};
+use retort::sanitise::{self, Dialect, Fingerprint, Level};
 use retort::words;
 
 use super::contract;
@@ -66,6 +67,22 @@ pub(crate) fn render(envelope: &contract::Envelope, format: &str) -> String {
         Some(envelope) => retort::render::render(&envelope, format),
         None => retort::render::render(&retort::evaluate(&Report::read("")).envelope, format),
     }
+}
+
+pub(crate) fn redact(text: &str, level: &str) -> contract::Redaction {
+    let level = if level.is_empty() { Level::default() } else { Level::parse(level) };
+    let redaction = sanitise::redact(text, level);
+    contract::Redaction { text: redaction.text, findings: redaction.findings.iter().map(finding).collect() }
+}
+
+pub(crate) fn inspect(text: &str) -> Vec<contract::Finding> {
+    sanitise::inspect(text).iter().map(finding).collect()
+}
+
+pub(crate) fn fingerprint(statement: &str, dialect: &str) -> contract::StatementFingerprint {
+    let Fingerprint { fingerprint, shape, operation, summary } =
+        sanitise::fingerprint(statement, Dialect::parse(dialect));
+    contract::StatementFingerprint { fingerprint, shape, operation, summary }
 }
 
 pub(crate) fn codes() -> Vec<contract::CodeRow> {
@@ -164,6 +181,10 @@ fn policy(policy: &contract::Policy) -> Policy {
         capacity: policy.capacity.unwrap_or(default.capacity),
         conceal_conflicts: policy.conceal_conflicts,
     }
+}
+
+fn finding(finding: &sanitise::Finding) -> contract::Finding {
+    contract::Finding { kind: String::from(finding.kind.as_str()), start: finding.start, end: finding.end }
 }
 
 fn verdict(verdict: retort::Verdict) -> contract::Verdict {

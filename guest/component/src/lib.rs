@@ -44,29 +44,15 @@ impl contract::Guest for Component {
     }
 
     fn redact(text: String, level: String) -> contract::Redaction {
-        {
-            let _ = level;
-            contract::Redaction { text, findings: Vec::new() }
-        }
+        convert::redact(&text, &level)
     }
 
     fn inspect(text: String) -> Vec<contract::Finding> {
-        {
-            let _ = text;
-            Vec::new()
-        }
+        convert::inspect(&text)
     }
 
     fn fingerprint(statement: String, dialect: String) -> contract::StatementFingerprint {
-        {
-            let _ = (statement, dialect);
-            contract::StatementFingerprint {
-                fingerprint: String::new(),
-                shape: String::new(),
-                operation: String::new(),
-                summary: String::new(),
-            }
-        }
+        convert::fingerprint(&statement, &dialect)
     }
 
     fn render(envelope: contract::Envelope, format: String) -> String {
@@ -104,15 +90,15 @@ impl json::Guest for Component {
     }
 
     fn redact(text: String) -> String {
-        { text }
+        retort::strings::redact(&text)
     }
 
     fn inspect(text: String) -> String {
-        { text }
+        retort::strings::inspect(&text)
     }
 
     fn fingerprint(statement: String) -> String {
-        { statement }
+        retort::strings::fingerprint(&statement)
     }
 
     fn render(envelope: String) -> String {

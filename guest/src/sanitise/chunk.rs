@@ -7,49 +7,201 @@ use super::vocabulary::is_vocabulary;
 
 /// Hosts of documentation: links that servers and drivers put into their own messages.
 const DOCUMENTATION: &[&str] = &[
-    "docs.", "doc.", "dev.mysql.com", "www.postgresql.org", "sqlalche.me", "learn.microsoft.com", "go.microsoft.com", "aka.ms", "pris.ly",
-    "help.", "developer.", "developers.", "support.", "en.wikipedia.org", "mariadb.com/kb", "www.sqlite.org", "sqlite.org", "redis.io",
-    "errors.", "www.prisma.io", "www.mongodb.com/docs", "dochub.mongodb.org", "cloud.google.com", "jdbc.postgresql.org", "stackoverflow.com",
-    "python-oracledb.readthedocs.io", "www.elastic.co/guide", "opentelemetry.io", "datatracker.ietf.org", "www.w3.org", "github.com",
+    "docs.",
+    "doc.",
+    "dev.mysql.com",
+    "www.postgresql.org",
+    "sqlalche.me",
+    "learn.microsoft.com",
+    "go.microsoft.com",
+    "aka.ms",
+    "pris.ly",
+    "help.",
+    "developer.",
+    "developers.",
+    "support.",
+    "en.wikipedia.org",
+    "mariadb.com/kb",
+    "www.sqlite.org",
+    "sqlite.org",
+    "redis.io",
+    "errors.",
+    "www.prisma.io",
+    "www.mongodb.com/docs",
+    "dochub.mongodb.org",
+    "cloud.google.com",
+    "jdbc.postgresql.org",
+    "stackoverflow.com",
+    "python-oracledb.readthedocs.io",
+    "www.elastic.co/guide",
+    "opentelemetry.io",
+    "datatracker.ietf.org",
+    "www.w3.org",
+    "github.com",
 ];
 
 /// Starts of secrets that vendors hand out, with the fewest characters that must follow.
 const VENDOR_TOKENS: &[(&str, usize)] = &[
-    ("AKIA", 12), ("ASIA", 12), ("ghp_", 16), ("gho_", 16), ("ghs_", 16), ("ghu_", 16), ("github_pat_", 16), ("glpat-", 12), ("sk-", 16),
-    ("sk_live_", 8), ("sk_test_", 8), ("rk_live_", 8), ("pk_live_", 8), ("xoxb-", 8), ("xoxp-", 8), ("xoxa-", 8), ("xoxr-", 8), ("xoxs-", 8),
-    ("dapi", 24), ("pscale_", 12), ("npg_", 8), ("sb_secret_", 8), ("sb_publishable_", 8), ("sbp_", 16), ("AIza", 24), ("ya29.", 12), ("SG.", 16), ("hvs.", 12),
-    ("dop_v1_", 16), ("npm_", 16), ("pypi-", 16), ("whsec_", 12), ("shpat_", 12), ("eyJ", 16), ("lin_api_", 12), ("hf_", 16), ("ver:", 20), ("tskey-", 12),
+    ("AKIA", 12),
+    ("ASIA", 12),
+    ("ghp_", 16),
+    ("gho_", 16),
+    ("ghs_", 16),
+    ("ghu_", 16),
+    ("github_pat_", 16),
+    ("glpat-", 12),
+    ("sk-", 16),
+    ("sk_live_", 8),
+    ("sk_test_", 8),
+    ("rk_live_", 8),
+    ("pk_live_", 8),
+    ("xoxb-", 8),
+    ("xoxp-", 8),
+    ("xoxa-", 8),
+    ("xoxr-", 8),
+    ("xoxs-", 8),
+    ("dapi", 24),
+    ("pscale_", 12),
+    ("npg_", 8),
+    ("sb_secret_", 8),
+    ("sb_publishable_", 8),
+    ("sbp_", 16),
+    ("AIza", 24),
+    ("ya29.", 12),
+    ("SG.", 16),
+    ("hvs.", 12),
+    ("dop_v1_", 16),
+    ("npm_", 16),
+    ("pypi-", 16),
+    ("whsec_", 12),
+    ("shpat_", 12),
+    ("eyJ", 16),
+    ("lin_api_", 12),
+    ("hf_", 16),
+    ("ver:", 20),
+    ("tskey-", 12),
 ];
 
 /// Last labels of host names.
 const TOP_LABELS: &[&str] = &[
-    "com", "org", "net", "io", "dev", "cloud", "local", "internal", "lan", "corp", "example", "test", "invalid", "localdomain", "svc", "cluster",
-    "intranet", "home", "arpa", "edu", "gov", "de", "fr", "uk", "eu", "us", "ca", "jp", "cn", "ru", "br", "in", "au", "ch", "nl", "es", "it", "tech",
-    "app", "ai", "co", "host", "site", "online", "private", "consul", "k8s", "world",
+    "com",
+    "org",
+    "net",
+    "io",
+    "dev",
+    "cloud",
+    "local",
+    "internal",
+    "lan",
+    "corp",
+    "example",
+    "test",
+    "invalid",
+    "localdomain",
+    "svc",
+    "cluster",
+    "intranet",
+    "home",
+    "arpa",
+    "edu",
+    "gov",
+    "de",
+    "fr",
+    "uk",
+    "eu",
+    "us",
+    "ca",
+    "jp",
+    "cn",
+    "ru",
+    "br",
+    "in",
+    "au",
+    "ch",
+    "nl",
+    "es",
+    "it",
+    "tech",
+    "app",
+    "ai",
+    "co",
+    "host",
+    "site",
+    "online",
+    "private",
+    "consul",
+    "k8s",
+    "world",
 ];
 
 /// Ports that databases listen on.
 const DATABASE_PORTS: &[&str] = &[
-    "5432", "5433", "6432", "6543", "3306", "3307", "33060", "1433", "1434", "1521", "1522", "2484", "27017", "27018", "27019", "6379", "6380", "9042", "9160",
-    "9000", "9440", "8123", "8443", "26257", "9200", "9300", "2379", "2380", "33000", "30000", "50000", "11211", "5672", "4000", "7687", "8529",
+    "5432", "5433", "6432", "6543", "3306", "3307", "33060", "1433", "1434", "1521", "1522", "2484", "27017",
+    "27018", "27019", "6379", "6380", "9042", "9160", "9000", "9440", "8123", "8443", "26257", "9200",
+    "9300", "2379", "2380", "33000", "30000", "50000", "11211", "5672", "4000", "7687", "8529",
 ];
 
 /// Extensions of source and data files.
 const EXTENSIONS: &[&str] = &[
-    "c", "cc", "cpp", "h", "hpp", "rs", "go", "py", "pyx", "js", "mjs", "cjs", "ts", "tsx", "jsx", "java", "kt", "scala", "rb", "php", "cs", "vb", "pl", "pm",
-    "sql", "ex", "exs", "swift", "lua", "l", "y", "jar", "dll", "so", "exe", "sh", "yml", "yaml", "json", "xml", "csv", "tsv", "parquet", "db", "sqlite",
-    "sqlite3", "log", "conf", "cnf", "ini", "env", "pem", "key", "crt", "jpg", "png", "pdf", "txt", "xlsx", "dart", "hs", "nim", "gz", "zip", "sock", "whl",
+    "c", "cc", "cpp", "h", "hpp", "rs", "go", "py", "pyx", "js", "mjs", "cjs", "ts", "tsx", "jsx", "java",
+    "kt", "scala", "rb", "php", "cs", "vb", "pl", "pm", "sql", "ex", "exs", "swift", "lua", "l", "y", "jar",
+    "dll", "so", "exe", "sh", "yml", "yaml", "json", "xml", "csv", "tsv", "parquet", "db", "sqlite",
+    "sqlite3", "log", "conf", "cnf", "ini", "env", "pem", "key", "crt", "jpg", "png", "pdf", "txt", "xlsx",
+    "dart", "hs", "nim", "gz", "zip", "sock", "whl",
 ];
 
 /// First components of absolute paths.
 const ROOTS: &[&str] = &[
-    "usr", "var", "home", "Users", "root", "etc", "opt", "srv", "app", "tmp", "mnt", "data", "workspace", "proc", "sys", "dev", "private", "Library", "bin", "lib", "code",
-    "run", "media", "myapp", "project", "build", "src", "www",
+    "usr",
+    "var",
+    "home",
+    "Users",
+    "root",
+    "etc",
+    "opt",
+    "srv",
+    "app",
+    "tmp",
+    "mnt",
+    "data",
+    "workspace",
+    "proc",
+    "sys",
+    "dev",
+    "private",
+    "Library",
+    "bin",
+    "lib",
+    "code",
+    "run",
+    "media",
+    "myapp",
+    "project",
+    "build",
+    "src",
+    "www",
 ];
 
 /// Does the byte go on with a chunk?
 const fn is_chunk(byte: u8) -> bool {
-    is_word(byte) || matches!(byte, b'.' | b':' | b'/' | b'\\' | b'@' | b'=' | b'-' | b'+' | b'%' | b'#' | b'~' | b'!' | b'*' | b'?' | b'&')
+    is_word(byte)
+        || matches!(
+            byte,
+            b'.' | b':'
+                | b'/'
+                | b'\\'
+                | b'@'
+                | b'='
+                | b'-'
+                | b'+'
+                | b'%'
+                | b'#'
+                | b'~'
+                | b'!'
+                | b'*'
+                | b'?'
+                | b'&'
+        )
 }
 
 /// Looks at the chunk whose first word lies at `start..end`. True where something was found or skipped.
@@ -85,13 +237,17 @@ pub(super) fn chunk(scanner: &mut Scanner, start: usize, end: usize) -> bool {
     {
         return true;
     }
-    address(scanner, start, until) || path(scanner, start, until) || token(scanner, start, until) || host(scanner, start, until)
+    address(scanner, start, until)
+        || path(scanner, start, until)
+        || token(scanner, start, until)
+        || host(scanner, start, until)
 }
 
 /// Schemes without `//` that carry credentials or hosts.
 fn scheme(chunk: &str) -> Option<&'static str> {
     ["jdbc:", "arn:", "cubrid:", "urn:ietf", "odbc:"].into_iter().find(|scheme| {
-        chunk.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme)) && chunk.len() > scheme.len() + 6
+        chunk.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme))
+            && chunk.len() > scheme.len() + 6
     })
 }
 
@@ -116,7 +272,9 @@ pub(super) fn url(scanner: &mut Scanner, start: usize) -> bool {
         }
         end += 1;
     }
-    while end > start && matches!(scanner.byte(end - 1), b'.' | b',' | b';' | b':' | b'!' | b'?' | b'*' | b']') {
+    while end > start
+        && matches!(scanner.byte(end - 1), b'.' | b',' | b';' | b':' | b'!' | b'?' | b'*' | b']')
+    {
         end -= 1;
     }
     // An unescaped bracket or quote in a password: what follows up to an `@` still belongs to it.
@@ -125,7 +283,9 @@ pub(super) fn url(scanner: &mut Scanner, start: usize) -> bool {
     if let Some(at) = word.rfind('@')
         && !scanner.slice(start, end).contains('@')
     {
-        end += at + 1 + word.get(at + 1..).unwrap_or_default().bytes().take_while(|byte| is_chunk(*byte)).count();
+        end += at
+            + 1
+            + word.get(at + 1..).unwrap_or_default().bytes().take_while(|byte| is_chunk(*byte)).count();
     }
     let url = scanner.slice(start, end);
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
@@ -133,12 +293,27 @@ pub(super) fn url(scanner: &mut Scanner, start: usize) -> bool {
     let authority = rest.split('/').next().unwrap_or_default();
     if scheme.eq_ignore_ascii_case("file") {
         scanner.found(Kind::Path, start, end);
-    } else if is_web && !rest.contains('@') && !rest.contains('?') && (DOCUMENTATION.iter().any(|host| rest.starts_with(host)) || rest.contains("/docs/") || authority.len() < 2) {
+    } else if is_web
+        && !rest.contains('@')
+        && !rest.contains('?')
+        && (DOCUMENTATION.iter().any(|host| rest.starts_with(host))
+            || rest.contains("/docs/")
+            || authority.len() < 2)
+    {
         scanner.at = end;
         scanner.analysed = end;
     } else {
-        let has_secret = rest.contains('@') || rest.contains("assword=") || url.starts_with("jdbc") || url.starts_with("CUBRID");
-        let kind = if has_secret { Kind::Credential } else if url.starts_with("arn:") { Kind::Identifier } else { Kind::Host };
+        let has_secret = rest.contains('@')
+            || rest.contains("assword=")
+            || url.starts_with("jdbc")
+            || url.starts_with("CUBRID");
+        let kind = if has_secret {
+            Kind::Credential
+        } else if url.starts_with("arn:") {
+            Kind::Identifier
+        } else {
+            Kind::Host
+        };
         scanner.found(kind, start, end);
     }
     true
@@ -166,7 +341,10 @@ fn mail(scanner: &mut Scanner, start: usize, at: usize, until: usize) -> bool {
         scanner.found(Kind::Credential, start, end);
         return true;
     }
-    if first.is_ascii_digit() && local.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') && scanner.slice(at + 1, until).split('.').count() == 3 {
+    if first.is_ascii_digit()
+        && local.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+        && scanner.slice(at + 1, until).split('.').count() == 3
+    {
         // `package@1.2.3`
         return false;
     }
@@ -196,10 +374,17 @@ fn path(scanner: &mut Scanner, start: usize, until: usize) -> bool {
     let chunk = scanner.slice(start, until);
     let slashes = chunk.bytes().filter(|byte| matches!(byte, b'/' | b'\\')).count();
     let is_drive = matches!(chunk.as_bytes(), [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic());
-    let is_relative = slashes > 0 && !chunk.contains("://") && (has_extension(chunk) || chunk.starts_with("node_modules"));
+    let is_relative =
+        slashes > 0 && !chunk.contains("://") && (has_extension(chunk) || chunk.starts_with("node_modules"));
     let is_module = chunk.starts_with("node:") && chunk.bytes().filter(|byte| *byte == b':').count() > 1;
-    let is_file_with_line = slashes == 0 && chunk.contains(':') && has_extension(chunk) && chunk.rsplit(':').next().is_some_and(|line| line.bytes().all(|byte| byte.is_ascii_digit()));
-    let is_source_file = slashes == 0 && scanner.byte(until) == b'(' && scanner.byte(until + 1).is_ascii_digit() && has_extension(chunk);
+    let is_file_with_line = slashes == 0
+        && chunk.contains(':')
+        && has_extension(chunk)
+        && chunk.rsplit(':').next().is_some_and(|line| line.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_source_file = slashes == 0
+        && scanner.byte(until) == b'('
+        && scanner.byte(until + 1).is_ascii_digit()
+        && has_extension(chunk);
     if !(is_drive || is_relative || is_module || is_file_with_line || is_source_file) {
         return false;
     }
@@ -211,7 +396,9 @@ fn path(scanner: &mut Scanner, start: usize, until: usize) -> bool {
 /// The end of a Windows path, which may hold blanks: the last backslash on the line decides.
 fn windows_end(scanner: &Scanner, start: usize) -> usize {
     let line = scanner.slice(start, scanner.line_end(start));
-    let line = line.get(..line.find(['"', '\'', '(', ')', ',', ';', '<', '>', '|']).unwrap_or(line.len())).unwrap_or_default();
+    let line = line
+        .get(..line.find(['"', '\'', '(', ')', ',', ';', '<', '>', '|']).unwrap_or(line.len()))
+        .unwrap_or_default();
     let last = line.rfind('\\').unwrap_or(0);
     let tail = line.get(last..).unwrap_or_default();
     start + last + tail.find(' ').unwrap_or(tail.len())
@@ -228,7 +415,9 @@ fn has_extension(chunk: &str) -> bool {
 fn token(scanner: &mut Scanner, start: usize, until: usize) -> bool {
     let chunk = scanner.slice(start, until);
     let is_vendor = VENDOR_TOKENS.iter().any(|(sign, more)| {
-        chunk.len() >= sign.len() + more && chunk.starts_with(sign) && chunk.bytes().skip(sign.len()).any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+        chunk.len() >= sign.len() + more
+            && chunk.starts_with(sign)
+            && chunk.bytes().skip(sign.len()).any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
     });
     if is_vendor {
         scanner.found(Kind::Token, start, until);
@@ -247,14 +436,20 @@ fn host(scanner: &mut Scanner, start: usize, until: usize) -> bool {
     let (name, port) = chunk.split_once(':').unwrap_or((chunk, ""));
     let port = port.split('/').next().unwrap_or_default();
     let is_port = !port.is_empty() && port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit());
-    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')) || name.starts_with('-') {
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
+        || name.starts_with('-')
+    {
         return false;
     }
     let labels = name.split('.').count();
     let top = name.rsplit('.').next().unwrap_or_default();
     let is_lower = !name.bytes().any(|byte| byte.is_ascii_uppercase());
     let is_qualified = labels >= 3 && TOP_LABELS.contains(&top) && (is_lower || is_port);
-    let is_served = is_port && (DATABASE_PORTS.contains(&port) || (labels >= 2 && is_lower && !has_extension(name)) || name == "localhost") && !name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_served = is_port
+        && (DATABASE_PORTS.contains(&port)
+            || (labels >= 2 && is_lower && !has_extension(name))
+            || name == "localhost")
+        && !name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let is_known = scanner.cue == super::cues::Cue::Host && labels >= 2 && TOP_LABELS.contains(&top);
     if !(is_qualified || is_served || is_known) || is_vocabulary(chunk) {
         return false;
@@ -271,8 +466,13 @@ pub(super) fn slash(scanner: &mut Scanner) {
         return;
     }
     let first = scanner.byte(start);
-    let begin = start + usize::from(matches!(first, b'~' | b'.')) + usize::from(first == b'.' && scanner.byte(start + 1) == b'.');
-    if matches!(first, b'~' | b'.') && !matches!(scanner.byte(begin), b'/' | b'\\') && !(first == b'.' && scanner.byte(begin).is_ascii_alphabetic()) {
+    let begin = start
+        + usize::from(matches!(first, b'~' | b'.'))
+        + usize::from(first == b'.' && scanner.byte(start + 1) == b'.');
+    if matches!(first, b'~' | b'.')
+        && !matches!(scanner.byte(begin), b'/' | b'\\')
+        && !(first == b'.' && scanner.byte(begin).is_ascii_alphabetic())
+    {
         return;
     }
     let mut until = start;
@@ -291,9 +491,14 @@ pub(super) fn slash(scanner: &mut Scanner) {
     }
     let separators = chunk.bytes().filter(|byte| matches!(byte, b'/' | b'\\')).count();
     let root = chunk.trim_start_matches(['/', '~', '.']).split('/').next().unwrap_or_default();
-    let is_unc = chunk.starts_with("\\\\") && chunk.len() > 4 && scanner.byte(start + 2).is_ascii_alphanumeric();
+    let is_unc =
+        chunk.starts_with("\\\\") && chunk.len() > 4 && scanner.byte(start + 2).is_ascii_alphanumeric();
     let is_path = match first {
-        b'/' => chunk.len() > 2 && is_word(scanner.byte(start + 1)) && (separators >= 2 || ROOTS.contains(&root) || has_extension(chunk)),
+        b'/' => {
+            chunk.len() > 2
+                && is_word(scanner.byte(start + 1))
+                && (separators >= 2 || ROOTS.contains(&root) || has_extension(chunk))
+        }
         b'\\' => is_unc,
         _ => separators >= 1 && chunk.len() > 4 && (separators >= 2 || has_extension(chunk)),
     };
@@ -323,8 +528,14 @@ pub(super) fn dash(scanner: &mut Scanner) {
         _ if rest.starts_with("--password ") => (11, false),
         _ if rest.starts_with("--token ") => (8, false),
         _ if rest.starts_with("-u ") => (3, true),
-        _ if rest.starts_with("-p") && scanner.slice(start.saturating_sub(60), start).contains("-u") => (2, false),
-        _ if rest.starts_with("-a ") && scanner.slice(start.saturating_sub(60), start).contains("redis-cli") => (3, false),
+        _ if rest.starts_with("-p") && scanner.slice(start.saturating_sub(60), start).contains("-u") => {
+            (2, false)
+        }
+        _ if rest.starts_with("-a ")
+            && scanner.slice(start.saturating_sub(60), start).contains("redis-cli") =>
+        {
+            (3, false)
+        }
         _ => return,
     };
     let value = rest.get(skip..).unwrap_or_default();
@@ -339,11 +550,17 @@ pub(super) fn dash(scanner: &mut Scanner) {
 pub(super) fn colon(scanner: &mut Scanner) {
     let start = scanner.at;
     scanner.at += 1;
-    if scanner.byte(start + 1) != b':' || is_word(scanner.before(start)) || !scanner.byte(start + 2).is_ascii_hexdigit() {
+    if scanner.byte(start + 1) != b':'
+        || is_word(scanner.before(start))
+        || !scanner.byte(start + 2).is_ascii_hexdigit()
+    {
         return;
     }
     let window = scanner.slice(start, scanner.text.floor_char_boundary(start + 60));
-    let chunk = window.split(|letter: char| !(letter.is_ascii_hexdigit() || letter == ':' || letter == '.')).next().unwrap_or_default();
+    let chunk = window
+        .split(|letter: char| !(letter.is_ascii_hexdigit() || letter == ':' || letter == '.'))
+        .next()
+        .unwrap_or_default();
     if let Some(length) = number::ipv6(chunk) {
         scanner.found(Kind::Host, start, start + length);
     }

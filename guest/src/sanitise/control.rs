@@ -15,12 +15,22 @@ fn escape_end(scanner: &Scanner, at: usize) -> usize {
     let rest = scanner.rest_bytes(at + 1);
     match scanner.byte(at) {
         // CSI: parameters, then one final byte.
-        b'[' => at + 1 + rest.iter().position(|byte| matches!(byte, 0x40..=0x7e)).map_or(rest.len(), |found| found + 1),
+        b'[' => {
+            at + 1
+                + rest
+                    .iter()
+                    .position(|byte| matches!(byte, 0x40..=0x7e))
+                    .map_or(rest.len(), |found| found + 1)
+        }
         // OSC, DCS, APC, PM, SOS: a string up to BEL or ST; unterminated to the end.
         b']' | b'P' | b'_' | b'^' | b'X' => {
             let found = rest.iter().position(|byte| matches!(byte, 0x07 | 0x1b));
             let end = found.map_or(rest.len(), |found| found + 1);
-            at + 1 + end + usize::from(found.is_some_and(|found| rest.get(found) == Some(&0x1b) && rest.get(found + 1) == Some(&b'\\')))
+            at + 1
+                + end
+                + usize::from(found.is_some_and(|found| {
+                    rest.get(found) == Some(&0x1b) && rest.get(found + 1) == Some(&b'\\')
+                }))
         }
         _ => at + 1,
     }

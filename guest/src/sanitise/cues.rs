@@ -52,8 +52,8 @@ pub(super) enum Cue {
 }
 
 use Cue::{
-    Command, Credential, Database, Duplicate, Entry, Host, Identifier, Instruction, Name, Near, Parameters, Path, Port, Row,
-    Scheme, Secret, Stack, Statement, User, Value, Verb,
+    Command, Credential, Database, Duplicate, Entry, Host, Identifier, Instruction, Name, Near, Parameters,
+    Path, Port, Row, Scheme, Secret, Stack, Statement, User, Value, Verb,
 };
 
 /// The words.

@@ -5,27 +5,97 @@ use super::scan::{Scanner, mark_length};
 
 /// Markup of prompts and tool calls; compared without case.
 const MARKUP: &[&str] = &[
-    "</tool", "<tool_", "</system", "<system", "</assistant", "<assistant", "</user>", "<user>", "</function", "<function_calls", "<|im_start|>",
-    "<|im_end|>", "<|system|>", "<|user|>", "<|assistant|>", "<|endoftext|>", "<|eot_id|>", "<|start_header_id|>", "<<sys>>", "[inst]", "[/inst]",
-    "<important>", "</instructions", "<instructions", "</context>", "<invoke", "</invoke", "</result", "<thinking", "[system]", "[assistant]",
+    "</tool",
+    "<tool_",
+    "</system",
+    "<system",
+    "</assistant",
+    "<assistant",
+    "</user>",
+    "<user>",
+    "</function",
+    "<function_calls",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|system|>",
+    "<|user|>",
+    "<|assistant|>",
+    "<|endoftext|>",
+    "<|eot_id|>",
+    "<|start_header_id|>",
+    "<<sys>>",
+    "[inst]",
+    "[/inst]",
+    "<important>",
+    "</instructions",
+    "<instructions",
+    "</context>",
+    "<invoke",
+    "</invoke",
+    "</result",
+    "<thinking",
+    "[system]",
+    "[assistant]",
 ];
 
 /// Sentences by their first word: one of the second list must follow within the next words, and, if any, one of the third.
 const SENTENCES: &[(&str, &[&str], &[&str])] = &[
-    ("ignore", &["previous", "prior", "above", "earlier", "preceding", "all", "any", "the", "your", "my", "these", "those", "system"], ORDERS),
-    ("disregard", &["previous", "prior", "above", "earlier", "preceding", "all", "any", "the", "your"], ORDERS),
+    (
+        "ignore",
+        &[
+            "previous",
+            "prior",
+            "above",
+            "earlier",
+            "preceding",
+            "all",
+            "any",
+            "the",
+            "your",
+            "my",
+            "these",
+            "those",
+            "system",
+        ],
+        ORDERS,
+    ),
+    (
+        "disregard",
+        &["previous", "prior", "above", "earlier", "preceding", "all", "any", "the", "your"],
+        ORDERS,
+    ),
     ("forget", &["previous", "prior", "above", "earlier", "all", "everything", "your"], ORDERS),
     ("override", &["previous", "prior", "your", "the", "system", "all"], ORDERS),
-    ("previous", ORDERS, &["void", "invalid", "ignored", "obsolete", "cancelled", "overridden", "superseded"]),
+    (
+        "previous",
+        ORDERS,
+        &["void", "invalid", "ignored", "obsolete", "cancelled", "overridden", "superseded"],
+    ),
     ("assistant", &["must", "should", "shall", "will", "please", "now"], &[]),
-    ("you", &["must", "are", "should"], &["now", "assistant", "model", "tool", "call", "jailbroken", "unrestricted"]),
+    (
+        "you",
+        &["must", "are", "should"],
+        &["now", "assistant", "model", "tool", "call", "jailbroken", "unrestricted"],
+    ),
     ("tell", &["user"], &["that", "it", "to"]),
     ("reveal", &["your", "the"], &["prompt", "instructions", "secret", "secrets", "password", "credentials"]),
 ];
 
 /// What such sentences want ignored.
 const ORDERS: &[&str] = &[
-    "instruction", "instructions", "prompt", "prompts", "rules", "rule", "policy", "policies", "guidelines", "directions", "commands", "context", "messages",
+    "instruction",
+    "instructions",
+    "prompt",
+    "prompts",
+    "rules",
+    "rule",
+    "policy",
+    "policies",
+    "guidelines",
+    "directions",
+    "commands",
+    "context",
+    "messages",
 ];
 
 /// Roles that a forged turn of a conversation starts with.
@@ -42,7 +112,9 @@ pub(super) fn markup(scanner: &mut Scanner) {
         return;
     }
     let rest = scanner.rest_bytes(start);
-    let is_markup = MARKUP.iter().any(|sign| rest.get(..sign.len()).is_some_and(|head| head.eq_ignore_ascii_case(sign.as_bytes())));
+    let is_markup = MARKUP
+        .iter()
+        .any(|sign| rest.get(..sign.len()).is_some_and(|head| head.eq_ignore_ascii_case(sign.as_bytes())));
     if is_markup {
         scanner.found(Kind::Instruction, start, scanner.bytes.len());
     }
@@ -51,12 +123,17 @@ pub(super) fn markup(scanner: &mut Scanner) {
 /// A sentence to a model that starts with the word at `start..end`? Then everything from it on goes.
 pub(super) fn sentence(scanner: &mut Scanner, start: usize, end: usize) -> bool {
     let word = scanner.slice(start, end);
-    let is_role = ROLES.contains(&word) && scanner.byte(end) == b':' && scanner.byte(end + 1) == b' ' && starts_sentence(scanner, start);
+    let is_role = ROLES.contains(&word)
+        && scanner.byte(end) == b':'
+        && scanner.byte(end + 1) == b' '
+        && starts_sentence(scanner, start);
     let mut words = [""; WORDS];
     let window = scanner.slice(end, scanner.text.floor_char_boundary(end + 120));
     let found = window.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     words.iter_mut().zip(found).for_each(|(slot, word)| *slot = word);
-    let has = |wanted: &[&str], reach: usize| words.iter().take(reach).any(|word| wanted.iter().any(|known| known.eq_ignore_ascii_case(word)));
+    let has = |wanted: &[&str], reach: usize| {
+        words.iter().take(reach).any(|word| wanted.iter().any(|known| known.eq_ignore_ascii_case(word)))
+    };
     let is_sentence = SENTENCES.iter().any(|(first, second, third)| {
         let reach = if third.is_empty() { 1 } else { 4 };
         first.eq_ignore_ascii_case(word) && has(second, reach) && (third.is_empty() || has(third, WORDS))

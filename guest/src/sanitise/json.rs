@@ -15,10 +15,23 @@ const NESTING: u8 = 3;
 const DEPTH: usize = 128;
 
 /// Texts by which an object is an error's and not any data.
-const ERROR_SIGNS: &[&str] = &["\"message\"", "\"error\"", "\"errmsg\"", "\"errno\"", "\"stack\"", "Exception", "Error", "\"sqlState\"", "\"writeErrors\""];
+const ERROR_SIGNS: &[&str] = &[
+    "\"message\"",
+    "\"error\"",
+    "\"errmsg\"",
+    "\"errno\"",
+    "\"stack\"",
+    "Exception",
+    "Error",
+    "\"sqlState\"",
+    "\"writeErrors\"",
+];
 
 /// Keys whose values are prose, although the word announces a value elsewhere.
-const PROSE_KEYS: &[&str] = &["text", "content", "string", "document", "sequence", "parse", "convert", "cast", "client", "service", "literal"];
+const PROSE_KEYS: &[&str] = &[
+    "text", "content", "string", "document", "sequence", "parse", "convert", "cast", "client", "service",
+    "literal",
+];
 
 /// A piece of JSON.
 #[derive(Clone, Copy, PartialEq)]
@@ -72,12 +85,17 @@ impl Iterator for Pieces<'_> {
                 }
             },
             b'0'..=b'9' | b'-' | b't' | b'f' | b'n' => {
-                while matches!(bytes.get(self.at), Some(byte) if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'-')) {
+                while matches!(bytes.get(self.at), Some(byte) if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'-'))
+                {
                     self.at += 1;
                 }
                 let bare = self.text.get(start..self.at).unwrap_or_default();
                 let is_word = matches!(bare, "true" | "false" | "null");
-                if is_word || first.is_ascii_digit() || first == b'-' { Ok(Piece::Bare(start, self.at)) } else { Err(()) }
+                if is_word || first.is_ascii_digit() || first == b'-' {
+                    Ok(Piece::Bare(start, self.at))
+                } else {
+                    Err(())
+                }
             }
             _ => Err(()),
         })
@@ -145,19 +163,29 @@ pub(super) fn scan(text: &str, level: Level, nesting: u8) -> Option<Vec<Finding>
             Piece::Text(start, end) if next == Some(Ok(Piece::Colon)) => {
                 let key = text.get(start..end).unwrap_or_default();
                 let is_data = matches!(outer, Cue::Parameters) && is_error;
-                cue = if PROSE_KEYS.contains(&key) { Cue::None } else { CUES.get(key.as_bytes()).unwrap_or(Cue::None) };
+                cue = if PROSE_KEYS.contains(&key) {
+                    Cue::None
+                } else {
+                    CUES.get(key.as_bytes()).unwrap_or(Cue::None)
+                };
                 if is_data && cue == Cue::None {
                     cue = Cue::Parameters;
                 }
                 string(text, start, end, Cue::None, level, nesting, &mut found);
             }
             Piece::Text(start, end) => {
-                let cue = if cue == Cue::None || outer == Cue::Parameters && cue != Cue::Credential { outer } else { cue };
-                let cue = if matches!(cue, Cue::Parameters | Cue::Value) && !is_error { Cue::None } else { cue };
+                let cue = if cue == Cue::None || outer == Cue::Parameters && cue != Cue::Credential {
+                    outer
+                } else {
+                    cue
+                };
+                let cue =
+                    if matches!(cue, Cue::Parameters | Cue::Value) && !is_error { Cue::None } else { cue };
                 string(text, start, end, cue, level, nesting, &mut found);
             }
             Piece::Bare(start, end) => {
-                let is_number = text.as_bytes().get(start).is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-');
+                let is_number =
+                    text.as_bytes().get(start).is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-');
                 let kind = match if cue == Cue::None { outer } else { cue } {
                     Cue::Credential => Some(Kind::Credential),
                     Cue::Parameters | Cue::Value if is_error => Some(Kind::Value),
@@ -174,7 +202,15 @@ pub(super) fn scan(text: &str, level: Level, nesting: u8) -> Option<Vec<Finding>
 }
 
 /// The findings in one string.
-fn string(text: &str, start: usize, end: usize, cue: Cue, level: Level, nesting: u8, found: &mut Vec<Finding>) {
+fn string(
+    text: &str,
+    start: usize,
+    end: usize,
+    cue: Cue,
+    level: Level,
+    nesting: u8,
+    found: &mut Vec<Finding>,
+) {
     let raw = text.get(start..end).unwrap_or_default();
     let whole = match cue {
         Cue::Credential => Some(Kind::Credential),

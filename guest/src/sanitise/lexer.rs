@@ -87,7 +87,11 @@ impl<'t> Lexer<'t> {
     }
 
     fn line_end(&self, at: usize) -> usize {
-        self.bytes.iter().skip(at).position(|byte| *byte == b'\n').map_or(self.bytes.len(), |found| at + found)
+        self.bytes
+            .iter()
+            .skip(at)
+            .position(|byte| *byte == b'\n')
+            .map_or(self.bytes.len(), |found| at + found)
     }
 
     fn block_comment_end(&self, mut at: usize) -> usize {
@@ -173,7 +177,9 @@ impl<'t> Lexer<'t> {
         };
         let opens_q = first == b'q' || (first == b'n' && self.byte(start + 1) | 0x20 == b'q');
         match self.byte(quote) {
-            b'\'' if self.traits.q_quotes && length <= 2 && opens_q => self.literal(start, self.q_quoted(quote)),
+            b'\'' if self.traits.q_quotes && length <= 2 && opens_q => {
+                self.literal(start, self.q_quoted(quote))
+            }
             b'\'' if length <= 2 || self.byte(start) == b'_' || is_unicode => {
                 let backslash = match first {
                     b'e' => Backslash::Escape,
@@ -217,7 +223,9 @@ impl<'t> Lexer<'t> {
             b'?' => start + 1,
             b'$' if next.is_ascii_digit() => self.word_end(start + 1),
             b'$' | b':' if is_word_start(next) => self.word_end(start + 1),
-            b':' if next.is_ascii_digit() && self.byte(start.wrapping_sub(1)) != b':' => self.word_end(start + 1),
+            b':' if next.is_ascii_digit() && self.byte(start.wrapping_sub(1)) != b':' => {
+                self.word_end(start + 1)
+            }
             b'@' if is_word_start(next) => self.word_end(start + 1),
             b'@' if next == b'@' => self.word_end(start + 2),
             b'%' if next == b's' && !is_word(self.byte(start + 2)) => start + 2,
@@ -244,7 +252,9 @@ impl<'t> Lexer<'t> {
         if is_word_start(byte) || (byte == b'#' && self.traits.brackets) {
             return self.word(start);
         }
-        if byte.is_ascii_digit() || (byte == b'.' && self.byte(start + 1).is_ascii_digit() && !self.follows_name()) {
+        if byte.is_ascii_digit()
+            || (byte == b'.' && self.byte(start + 1).is_ascii_digit() && !self.follows_name())
+        {
             return self.literal(start, self.number_end(start + 1));
         }
         if byte == b'$'
@@ -258,7 +268,9 @@ impl<'t> Lexer<'t> {
             b'`' => self.name(start, b'`'),
             b'[' if self.traits.brackets => self.name(start, b']'),
             // A cast, `::type`, is two marks.
-            b':' if self.byte(start + 1) == b':' || self.byte(start.wrapping_sub(1)) == b':' => self.mark(start),
+            b':' if self.byte(start + 1) == b':' || self.byte(start.wrapping_sub(1)) == b':' => {
+                self.mark(start)
+            }
             _ => self.parameter(start).unwrap_or_else(|| self.mark(start)),
         }
     }
@@ -279,7 +291,8 @@ impl<'t> Lexer<'t> {
             (Kind::Mark, b"." | b";" | b"*") => false,
             (Kind::Mark, _) => true,
             (Kind::Word, _) => {
-                self.lists_names = is_one_of(LIST_WORDS, word) || (self.lists_names && !is_one_of(&["values"], word));
+                self.lists_names =
+                    is_one_of(LIST_WORDS, word) || (self.lists_names && !is_one_of(&["values"], word));
                 is_one_of(VALUE_WORDS, word)
             }
             _ => false,

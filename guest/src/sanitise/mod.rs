@@ -41,7 +41,7 @@ const HALF: usize = 32 * 1024;
 const ROUNDS: usize = 4;
 
 /// A text without what must not be seen.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, serde::Serialize)]
 pub struct Redaction {
     /// The text, with a typed mark such as `[credential]` for each finding. [`inspect`] finds nothing in it, and
     /// redacting it again changes nothing.
@@ -80,7 +80,11 @@ fn find_all(text: &str, level: Level) -> Vec<Finding> {
     let (gap, resumes) = (head.len() as u32, (text.len() - tail.len()) as u32);
     // A finding that goes up to the gap may go on behind it.
     let is_open = findings.last().is_some_and(|last| last.end == gap);
-    findings.push(Finding { kind: Kind::Value, start: gap, end: if is_open { text.len() as u32 } else { resumes } });
+    findings.push(Finding {
+        kind: Kind::Value,
+        start: gap,
+        end: if is_open { text.len() as u32 } else { resumes },
+    });
     if !is_open {
         findings.extend(find(tail, level, 0).into_iter().map(|finding| Finding {
             kind: finding.kind,
@@ -134,7 +138,11 @@ fn widen(text: &str, findings: &[Finding], rest: &[Finding]) -> Vec<Finding> {
         match after.checked_sub(1).and_then(|index| Some((marks.get(index)?, findings.get(index)?))) {
             None => at,
             Some(((_, end), finding)) if at < *end || (is_end && at == *end) => {
-                if is_end { finding.end } else { finding.start }
+                if is_end {
+                    finding.end
+                } else {
+                    finding.start
+                }
             }
             Some(((_, end), finding)) => finding.end + (at - end),
         }

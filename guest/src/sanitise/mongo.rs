@@ -62,7 +62,8 @@ const WRITING_KEYS: &[&str] = &["$out", "$merge"];
 const SECRET_COMMANDS: &[&str] = &["createUser", "updateUser", "saslStart", "saslContinue", "authenticate"];
 
 /// Keys that say nothing about the shape.
-const DROPPED_KEYS: &[&str] = &["lsid", "$clusterTime", "$db", "txnNumber", "signature", "$readPreference", "comment"];
+const DROPPED_KEYS: &[&str] =
+    &["lsid", "$clusterTime", "$db", "txnNumber", "signature", "$readPreference", "comment"];
 
 /// Is the statement a MongoDB command?
 pub(super) fn is_command(statement: &str, dialect: Dialect) -> bool {
@@ -113,7 +114,9 @@ pub(super) fn shape(statement: &str) -> Shape {
                     skipped = None;
                     continue;
                 }
-                Piece::Mark(_) if depth == until && !matches!(piece, Piece::Mark(b',' | b':')) => skipped = None,
+                Piece::Mark(_) if depth == until && !matches!(piece, Piece::Mark(b',' | b':')) => {
+                    skipped = None
+                }
                 _ => {}
             }
             if skipped.is_some() {
@@ -140,7 +143,9 @@ pub(super) fn shape(statement: &str) -> Shape {
             Piece::Mark(b',') => shape.text.push_str(", "),
             Piece::Mark(b':') => shape.text.push_str(": "),
             Piece::Mark(mark) => push(&mut shape, mark),
-            Piece::Word(word) | Piece::Text(word) if is_key || matches!(next, Some(Piece::Mark(b'(' | b'.'))) || shape.text.ends_with('.') => {
+            Piece::Word(word) | Piece::Text(word)
+                if is_key || matches!(next, Some(Piece::Mark(b'(' | b'.'))) || shape.text.ends_with('.') =>
+            {
                 let command = COMMANDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
                 if SECRET_COMMANDS.iter().any(|name| name.eq_ignore_ascii_case(word)) {
                     shape.text.push_str(word);
@@ -203,7 +208,9 @@ fn push_name(shape: &mut Shape, name: &str) {
 fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 120
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.' | b'-') || byte >= 0x80)
+        && name.bytes().all(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.' | b'-') || byte >= 0x80
+        })
 }
 
 /// A piece of a command.
@@ -249,14 +256,16 @@ impl<'t> Iterator for Pieces<'t> {
                 Some(Piece::Text(if is_closed { inside } else { "" }))
             }
             b'0'..=b'9' | b'-' | b'+' => {
-                while matches!(bytes.get(end), Some(byte) if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'-')) {
+                while matches!(bytes.get(end), Some(byte) if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'-'))
+                {
                     end += 1;
                 }
                 self.at = end;
                 Some(Piece::Number)
             }
             _ if first.is_ascii_alphabetic() || matches!(first, b'_' | b'$') || first >= 0x80 => {
-                while matches!(bytes.get(end), Some(byte) if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || *byte >= 0x80) {
+                while matches!(bytes.get(end), Some(byte) if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || *byte >= 0x80)
+                {
                     end += 1;
                 }
                 self.at = end;

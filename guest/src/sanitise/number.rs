@@ -34,13 +34,20 @@ pub(super) fn ipv4(text: &str) -> Option<usize> {
 /// The length of an IPv6 address that the text starts with: at least two colons, groups of up to four hexadecimal digits,
 /// a double colon or all eight groups.
 pub(super) fn ipv6(text: &str) -> Option<usize> {
-    let end = text.bytes().position(|byte| !(byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'))).unwrap_or(text.len());
+    let end = text
+        .bytes()
+        .position(|byte| !(byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')))
+        .unwrap_or(text.len());
     let address = text.get(..end)?.trim_end_matches(['.', ':']);
     let groups = address.split(':');
     let (mut count, mut empty, mut has_digit) = (0, 0, false);
     for (index, group) in groups.enumerate() {
         let is_ipv4 = group.contains('.') && ipv4(group).is_some();
-        if group.len() > 4 && !is_ipv4 && !(index > 6 && group.bytes().all(|byte| byte.is_ascii_digit())) && !(empty > 0 && group.len() == 5) {
+        if group.len() > 4
+            && !is_ipv4
+            && !(index > 6 && group.bytes().all(|byte| byte.is_ascii_digit()))
+            && !(empty > 0 && group.len() == 5)
+        {
             return None;
         }
         if group.contains('.') && !is_ipv4 {
@@ -50,7 +57,8 @@ pub(super) fn ipv6(text: &str) -> Option<usize> {
         empty += usize::from(group.is_empty());
         has_digit |= group.bytes().any(|byte| byte.is_ascii_digit());
     }
-    let is_next_word = text.as_bytes().get(end).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let is_next_word =
+        text.as_bytes().get(end).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     // A time of day has three groups and no double colon.
     let is_address = (address.contains("::") && empty <= 3 && (has_digit || count > 3)) || count == 8;
     (count > 2 && is_address && !is_next_word).then_some(address.len())
@@ -72,7 +80,9 @@ pub(super) fn recognise(chunk: &str, rest: &str) -> Option<(Kind, usize)> {
     if let Some(length) = card(rest) {
         return Some((Kind::Number, length));
     }
-    if matches!(bytes, [a, b, c, b'-', d, e, b'-', f, g, h, i, ..] if [a, b, c, d, e, f, g, h, i].iter().all(|byte| byte.is_ascii_digit())) && bytes.len() == 11 {
+    if matches!(bytes, [a, b, c, b'-', d, e, b'-', f, g, h, i, ..] if [a, b, c, d, e, f, g, h, i].iter().all(|byte| byte.is_ascii_digit()))
+        && bytes.len() == 11
+    {
         return Some((Kind::Number, 11));
     }
     let word = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
@@ -97,12 +107,22 @@ fn uuid(bytes: &[u8]) -> Option<usize> {
     }
     // Groups of hexadecimal digits; a truncated or invented one with letters counts when most of it is hexadecimal.
     let hex = bytes.iter().take(36).filter(|byte| byte.is_ascii_hexdigit()).count();
-    (lengths.starts_with(&[8, 4, 4, 4]) && hex >= 24 && total >= 20).then_some(24 + lengths.last().copied().unwrap_or(0))
-        .or_else(|| (lengths.starts_with(&[8]) && bytes.len() >= 32 && hex >= 26 && bytes.iter().filter(|byte| **byte == b'-').count() >= 4).then_some(bytes.len()))
+    (lengths.starts_with(&[8, 4, 4, 4]) && hex >= 24 && total >= 20)
+        .then_some(24 + lengths.last().copied().unwrap_or(0))
+        .or_else(|| {
+            (lengths.starts_with(&[8])
+                && bytes.len() >= 32
+                && hex >= 26
+                && bytes.iter().filter(|byte| **byte == b'-').count() >= 4)
+                .then_some(bytes.len())
+        })
 }
 
 fn mac(bytes: &[u8]) -> bool {
-    bytes.len() == 17 && bytes.iter().enumerate().all(|(index, byte)| if index % 3 == 2 { matches!(byte, b':' | b'-') } else { byte.is_ascii_hexdigit() })
+    bytes.len() == 17
+        && bytes.iter().enumerate().all(|(index, byte)| {
+            if index % 3 == 2 { matches!(byte, b':' | b'-') } else { byte.is_ascii_hexdigit() }
+        })
 }
 
 /// An international bank account number, in groups or not, whose checksum is right.
@@ -146,7 +166,11 @@ fn card(rest: &str) -> Option<usize> {
     let (mut count, mut end, mut separators) = (0, 0, 0);
     for (index, byte) in bytes.iter().enumerate().take(26) {
         match byte {
-            b' ' | b'-' if count > 0 && end == index && bytes.get(index + 1).is_some_and(u8::is_ascii_digit) => separators += 1,
+            b' ' | b'-'
+                if count > 0 && end == index && bytes.get(index + 1).is_some_and(u8::is_ascii_digit) =>
+            {
+                separators += 1
+            }
             byte if byte.is_ascii_digit() => {
                 *digits.get_mut(count)? = byte - b'0';
                 count += 1;
@@ -156,16 +180,31 @@ fn card(rest: &str) -> Option<usize> {
             _ => break,
         }
     }
-    let sum: u32 = digits.get(..count)?.iter().rev().enumerate().map(|(index, digit)| match (index % 2, u32::from(*digit)) {
-        (0, digit) => digit,
-        (_, digit) => if digit > 4 { digit * 2 - 9 } else { digit * 2 },
-    }).sum();
+    let sum: u32 = digits
+        .get(..count)?
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(index, digit)| match (index % 2, u32::from(*digit)) {
+            (0, digit) => digit,
+            (_, digit) => {
+                if digit > 4 {
+                    digit * 2 - 9
+                } else {
+                    digit * 2
+                }
+            }
+        })
+        .sum();
     ((13..=19).contains(&count) && sum % 10 == 0 && matches!(separators, 0 | 2 | 3 | 4)).then_some(end)
 }
 
 /// A random text: long, with capitals, small letters or many digits in turns, as no word or name has.
 fn random(bytes: &[u8]) -> Option<usize> {
-    let length = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-')).count();
+    let length = bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-'))
+        .count();
     let text = bytes.get(..length)?;
     if length < 20 {
         return None;

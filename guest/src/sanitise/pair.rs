@@ -1,14 +1,31 @@
 //! Pairs of key and value in every notation: `key=value`, `"key": "value"`, `Key='a;b'`, `{key}`, `(a)=(b)`.
 
+use super::chunk;
 use super::cues::Cue;
 use super::finding::Kind;
 use super::scan::{Scanner, Search, is_word, mark_length};
-use super::chunk;
 use super::sql;
 use super::vocabulary::is_vocabulary;
 
 /// Values that say nothing: flags and place holders.
-const EMPTY_VALUES: &[&str] = &["yes", "no", "true", "false", "null", "none", "nil", "undefined", "n/a", "unknown", "***", "****", "*****", "xxx", "redacted", "Array"];
+const EMPTY_VALUES: &[&str] = &[
+    "yes",
+    "no",
+    "true",
+    "false",
+    "null",
+    "none",
+    "nil",
+    "undefined",
+    "n/a",
+    "unknown",
+    "***",
+    "****",
+    "*****",
+    "xxx",
+    "redacted",
+    "Array",
+];
 
 /// Does a value follow the key that lies at `start..end`? Then it is found.
 pub(super) fn pair(scanner: &mut Scanner, cue: Cue, start: usize, end: usize) -> bool {
@@ -63,11 +80,17 @@ impl Separator {
         let tight = at;
         at = scanner.skip_blanks(at);
         if cue == Cue::Statement {
-            at += ["was:", "] :"].iter().find(|words| scanner.rest(at).starts_with(**words)).map_or(0, |words| words.len() - 1);
+            at += ["was:", "] :"]
+                .iter()
+                .find(|words| scanner.rest(at).starts_with(**words))
+                .map_or(0, |words| words.len() - 1);
         }
         // `User Id=`, `user name:`
         if matches!(cue, Cue::User | Cue::Database)
-            && let Some(length) = ["id", "Id", "ID", "name", "Name"].iter().find(|word| scanner.rest(at).starts_with(**word)).map(|word| word.len())
+            && let Some(length) = ["id", "Id", "ID", "name", "Name"]
+                .iter()
+                .find(|word| scanner.rest(at).starts_with(**word))
+                .map(|word| word.len())
             && matches!(scanner.byte(at + length), b'=' | b':')
         {
             at += length;
@@ -95,7 +118,8 @@ impl Separator {
 
 /// A secret: in doubt about its end, it is long.
 fn credential(scanner: &mut Scanner, at: usize, key: usize, separator: Separator) -> bool {
-    let in_list = scanner.before(key) == b';' || (scanner.before(key) == b' ' && scanner.before(key - 1) == b';');
+    let in_list =
+        scanner.before(key) == b';' || (scanner.before(key) == b' ' && scanner.before(key - 1) == b';');
     let in_query = matches!(scanner.before(key), b'?' | b'&');
     let (start, end) = match scanner.byte(at) {
         quote @ (b'"' | b'\'' | b'`') => (at + 1, string_end(scanner, at + 1, quote)),
@@ -107,18 +131,27 @@ fn credential(scanner: &mut Scanner, at: usize, key: usize, separator: Separator
     };
     let value = scanner.slice(start, end);
     // "password: required", "token: expected": prose.
-    let is_prose = !separator.is_equals && !separator.is_tight && start == at && is_vocabulary(value.trim_end_matches(['.', ',', ')']));
+    let is_prose = !separator.is_equals
+        && !separator.is_tight
+        && start == at
+        && is_vocabulary(value.trim_end_matches(['.', ',', ')']));
     if says_nothing(value) || is_prose {
         return false;
     }
     // `Authorization: Bearer x`, `Token="a b"`: schemes are followed by the secret itself.
-    let end = if start == at && !separator.is_equals && scanner.byte(end) == b' ' && is_scheme(value) { scanner.line_end(at) } else { end };
+    let end = if start == at && !separator.is_equals && scanner.byte(end) == b' ' && is_scheme(value) {
+        scanner.line_end(at)
+    } else {
+        end
+    };
     scanner.found(Kind::Credential, start, end);
     true
 }
 
 fn is_scheme(value: &str) -> bool {
-    ["bearer", "basic", "token", "apikey", "digest", "negotiate", "snowflake", "aws4-hmac-sha256"].iter().any(|scheme| scheme.eq_ignore_ascii_case(value))
+    ["bearer", "basic", "token", "apikey", "digest", "negotiate", "snowflake", "aws4-hmac-sha256"]
+        .iter()
+        .any(|scheme| scheme.eq_ignore_ascii_case(value))
 }
 
 /// The end of a string in quotes: a doubled or escaped quote does not end it, and one inside a word neither.
@@ -139,7 +172,9 @@ fn string_end(scanner: &mut Scanner, start: usize, quote: u8) -> usize {
 /// The end of a string whose quotes are escaped themselves.
 fn escaped_end(scanner: &Scanner, start: usize) -> usize {
     let rest = scanner.rest_bytes(start);
-    rest.windows(2).position(|pair| pair == b"\\\"" || pair == b"\\'").map_or(scanner.bytes.len(), |found| start + found)
+    rest.windows(2)
+        .position(|pair| pair == b"\\\"" || pair == b"\\'")
+        .map_or(scanner.bytes.len(), |found| start + found)
 }
 
 /// The end of an ODBC value in braces, where `}}` is a brace.
@@ -157,7 +192,8 @@ fn braced_end(scanner: &Scanner, start: usize) -> usize {
 
 /// The end of a bare secret: white space, a quote or `;`; in a `;` list white space belongs to it, in a URL's query `&` does not.
 fn token_end(scanner: &Scanner, start: usize, in_list: bool, in_query: bool) -> usize {
-    let list_end = scanner.rest_bytes(start).iter().take(256).position(|byte| matches!(byte, b';' | b'\n' | b'"'));
+    let list_end =
+        scanner.rest_bytes(start).iter().take(256).position(|byte| matches!(byte, b';' | b'\n' | b'"'));
     let takes_blanks = in_list && list_end.is_some_and(|found| scanner.byte(start + found) == b';');
     let mut end = start;
     while let Some(byte) = scanner.bytes.get(end) {
@@ -184,7 +220,8 @@ fn value(scanner: &mut Scanner, kind: Kind, at: usize, separator: Separator, is_
         b'{' | b'[' | b'(' => return false,
         _ => {
             let window = scanner.slice(at, scanner.text.floor_char_boundary(at + 64));
-            let bare = window.get(..bare_end(window.as_bytes())).unwrap_or_default().trim_end_matches(['.', ':']);
+            let bare =
+                window.get(..bare_end(window.as_bytes())).unwrap_or_default().trim_end_matches(['.', ':']);
             // Colons in prose: "host: not found", "user: 5 errors".
             let is_number = bare.bytes().all(|byte| byte.is_ascii_digit()) && kind != Kind::Host;
             let is_prose = !separator.is_tight && is_vocabulary(bare) || is_number || bare.contains("::");
@@ -248,7 +285,10 @@ pub(super) fn secret(scanner: &mut Scanner, cue: Cue, start: usize, end: usize) 
     let is_command = cue == Cue::Secret && (scanner.slice(start, end) == "AUTH" || end - start > 4);
     let mut until = at;
     while let Some(byte) = scanner.bytes.get(until) {
-        if matches!(byte, b'\n' | b'\r' | b'"') || (!is_command && byte.is_ascii_whitespace()) || (byte == &b'\'' && !is_command) {
+        if matches!(byte, b'\n' | b'\r' | b'"')
+            || (!is_command && byte.is_ascii_whitespace())
+            || (byte == &b'\'' && !is_command)
+        {
             break;
         }
         until += 1;
@@ -256,7 +296,9 @@ pub(super) fn secret(scanner: &mut Scanner, cue: Cue, start: usize, end: usize) 
     let value = scanner.slice(at, until);
     let first = value.split(' ').next().unwrap_or_default().trim_end_matches([',', '.', ':', ')']);
     let is_secret = match cue {
-        Cue::Scheme => value.len() >= 8 && !is_vocabulary(first) && value.bytes().any(|byte| !byte.is_ascii_lowercase()),
+        Cue::Scheme => {
+            value.len() >= 8 && !is_vocabulary(first) && value.bytes().any(|byte| !byte.is_ascii_lowercase())
+        }
         _ => is_command && !first.is_empty() && !is_vocabulary(first),
     };
     if is_secret {
@@ -267,8 +309,22 @@ pub(super) fn secret(scanner: &mut Scanner, cue: Cue, start: usize, end: usize) 
 
 /// How PostgreSQL goes on after the values of a key.
 pub(super) const KEY_TAILS: &[&str] = &[
-    ") already exists", ") is not present", ") is still referenced", ") is duplicated", ") is referenced", ") conflicts with",
-    ") violates", ") existiert", ") ist ", ") existe ", ") n'est pas", ") no está", ") не ", ") уже", ") はすでに", ") 已存在",
+    ") already exists",
+    ") is not present",
+    ") is still referenced",
+    ") is duplicated",
+    ") is referenced",
+    ") conflicts with",
+    ") violates",
+    ") existiert",
+    ") ist ",
+    ") existe ",
+    ") n'est pas",
+    ") no está",
+    ") не ",
+    ") уже",
+    ") はすでに",
+    ") 已存在",
 ];
 
 /// The end of the values in `(columns)=(values)`: where the message goes on, if within the same or the next lines of
@@ -289,5 +345,7 @@ pub(super) fn is_row(scanner: &mut Scanner, open: usize) -> bool {
     let end = scanner.line_end(open).min(open + 400);
     let row = scanner.bytes.get(open + 1..end).unwrap_or_default();
     let first = row.split(|byte| *byte == b',').next().unwrap_or_default();
-    first.len() < row.len() && !first.is_empty() && (first == b"null" || first.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-'))
+    first.len() < row.len()
+        && !first.is_empty()
+        && (first == b"null" || first.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-'))
 }

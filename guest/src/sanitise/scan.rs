@@ -15,8 +15,27 @@ const CUE_LASTS: u8 = 3;
 
 /// Texts that only drivers and servers write. In a text with one of them a quoted text without a cue is a value.
 const DRIVER_SIGNS: &[&str] = &[
-    "SQLSTATE", "ERROR:", "FATAL:", "DETAIL:", "ORA-", "Error:", "Exception", "E11000", "errno", "violates", "Duplicate ",
-    "SQL syntax", "SQL Server", "syntax error", "FEHLER:", "ERREUR:", "ERRORE:", "ОШИБКА:", "错误:", "Code: ", "ERR ",
+    "SQLSTATE",
+    "ERROR:",
+    "FATAL:",
+    "DETAIL:",
+    "ORA-",
+    "Error:",
+    "Exception",
+    "E11000",
+    "errno",
+    "violates",
+    "Duplicate ",
+    "SQL syntax",
+    "SQL Server",
+    "syntax error",
+    "FEHLER:",
+    "ERREUR:",
+    "ERRORE:",
+    "ОШИБКА:",
+    "错误:",
+    "Code: ",
+    "ERR ",
 ];
 
 /// The state of a walk.
@@ -134,7 +153,10 @@ impl<'t> Scanner<'t> {
 
     /// The end of the line that `at` lies in.
     pub(super) fn line_end(&self, at: usize) -> usize {
-        self.rest_bytes(at).iter().position(|byte| *byte == b'\n').map_or(self.bytes.len(), |found| at + found)
+        self.rest_bytes(at)
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map_or(self.bytes.len(), |found| at + found)
     }
 
     pub(super) fn rest_bytes(&self, at: usize) -> &'t [u8] {
@@ -211,10 +233,12 @@ impl<'t> Scanner<'t> {
         let start = self.at;
         let end = self.word_end(start + 1);
         let next = self.byte(end);
-        let joins = matches!(next, b'.' | b':' | b'/' | b'\\' | b'@' | b'=' | b'-' | b'+' | b'%' | b'#' | b'~');
+        let joins =
+            matches!(next, b'.' | b':' | b'/' | b'\\' | b'@' | b'=' | b'-' | b'+' | b'%' | b'#' | b'~');
         let word = self.bytes.get(start..end).unwrap_or_default();
         if start >= self.analysed
-            && (joins && !matches!(self.byte(end + 1), 0 | b' ' | b'\n' | b'"' | b'\'') || !word.iter().all(u8::is_ascii_lowercase))
+            && (joins && !matches!(self.byte(end + 1), 0 | b' ' | b'\n' | b'"' | b'\'')
+                || !word.iter().all(u8::is_ascii_lowercase))
             && chunk::chunk(self, start, end)
         {
             return;
@@ -264,7 +288,11 @@ impl<'t> Scanner<'t> {
             _ => return self.pass(),
         };
         let word = self.slice(start, end);
-        if self.distance == 0 && !is_vocabulary(word) && !matches!(self.byte(end), b'(' | b'=') && self.is_driver_text() {
+        if self.distance == 0
+            && !is_vocabulary(word)
+            && !matches!(self.byte(end), b'(' | b'=')
+            && self.is_driver_text()
+        {
             self.found(kind, start, end);
             self.cue = Cue::None;
         } else {
@@ -287,7 +315,8 @@ impl<'t> Scanner<'t> {
         if !matches!(self.byte(open), b'\'' | b'"') {
             return false;
         }
-        let (search, kind) = if cue == Cue::Entry { (Search::Entry, Kind::Value) } else { (Search::Near, Kind::Sql) };
+        let (search, kind) =
+            if cue == Cue::Entry { (Search::Entry, Kind::Value) } else { (Search::Near, Kind::Sql) };
         let Some(tail) = self.last_sign(search, open + 1) else {
             return false;
         };
@@ -407,7 +436,13 @@ impl<'t> Scanner<'t> {
             Cue::Host | Cue::Port => Some(Kind::Host),
             Cue::Database => Some(Kind::Database),
             Cue::Path => Some(Kind::Path),
-            Cue::Value | Cue::Entry | Cue::Near | Cue::Parameters | Cue::Command | Cue::Row | Cue::Duplicate => Some(Kind::Value),
+            Cue::Value
+            | Cue::Entry
+            | Cue::Near
+            | Cue::Parameters
+            | Cue::Command
+            | Cue::Row
+            | Cue::Duplicate => Some(Kind::Value),
             Cue::Credential | Cue::Secret => Some(Kind::Credential),
             Cue::Statement => Some(Kind::Sql),
             Cue::Identifier => Some(Kind::Identifier),
@@ -419,7 +454,10 @@ impl<'t> Scanner<'t> {
         };
         // A whole message in quotes is looked into.
         let kind = kind.filter(|_| content.len() < 60 || !is_sentence(content) || self.cue == Cue::Value);
-        let needs_driver = matches!(self.cue, Cue::Value | Cue::Command | Cue::Row | Cue::Path | Cue::User | Cue::Host | Cue::Database);
+        let needs_driver = matches!(
+            self.cue,
+            Cue::Value | Cue::Command | Cue::Row | Cue::Path | Cue::User | Cue::Host | Cue::Database
+        );
         if let Some(kind) = kind
             && (!needs_driver || self.is_driver_text() || self.is_localised() || self.distance == 0)
         {
@@ -439,11 +477,14 @@ impl<'t> Scanner<'t> {
         if control::unicode(self) {
             return;
         }
-        const PAIRS: &[(&str, &str)] = &[("«", "»"), ("»", "«"), ("“", "”"), ("„", "“"), ("「", "」"), ("‘", "’"), ("『", "』")];
+        const PAIRS: &[(&str, &str)] =
+            &[("«", "»"), ("»", "«"), ("“", "”"), ("„", "“"), ("「", "」"), ("‘", "’"), ("『", "』")];
         let rest = self.rest(start);
         if let Some((open, close)) = PAIRS.iter().find(|(open, _)| rest.starts_with(open))
             && let Some(length) = rest.bytes().take(400).count().checked_sub(open.len())
-            && let Some(found) = rest.get(open.len()..open.len() + floor(rest, open.len(), length)).and_then(|window| window.find(close))
+            && let Some(found) = rest
+                .get(open.len()..open.len() + floor(rest, open.len(), length))
+                .and_then(|window| window.find(close))
         {
             let inner = start + open.len();
             self.quoted(start, inner, inner + found, inner + found + close.len());
@@ -515,7 +556,11 @@ pub(super) const fn is_word(byte: u8) -> bool {
 /// Do the first words of a text belong to the vocabulary of messages?
 fn is_sentence(text: &str) -> bool {
     let mut words = text.split([' ', '\n', ':', '(', ')', '[', ']', '"']).filter(|word| !word.is_empty());
-    let known = words.by_ref().take(4).filter(|word| is_vocabulary(word.trim_end_matches(['.', ',', ';', '!', '\'']))).count();
+    let known = words
+        .by_ref()
+        .take(4)
+        .filter(|word| is_vocabulary(word.trim_end_matches(['.', ',', ';', '!', '\''])))
+        .count();
     known >= 2
 }
 
@@ -534,7 +579,8 @@ fn is_inert(mut text: &str) -> bool {
     while let Some(byte) = text.bytes().next() {
         let length = match byte {
             b'[' => mark_length(text).unwrap_or(1),
-            b' ' | b'\n' | b'\r' | b'\t' | b',' | b';' | b':' | b'.' | b'\'' | b'"' | b'(' | b')' | b']' | b'{' | b'}' => 1,
+            b' ' | b'\n' | b'\r' | b'\t' | b',' | b';' | b':' | b'.' | b'\'' | b'"' | b'(' | b')' | b']'
+            | b'{' | b'}' => 1,
             _ => return false,
         };
         text = text.get(length..).unwrap_or_default();

@@ -11,24 +11,96 @@ const WINDOW: usize = 600;
 
 /// What may follow `CREATE`, `ALTER`, `DROP` and `TRUNCATE`.
 const OBJECTS: &[&str] = &[
-    "TABLE", "INDEX", "VIEW", "USER", "ROLE", "DATABASE", "SCHEMA", "FUNCTION", "PROCEDURE", "TRIGGER", "SEQUENCE", "EXTENSION", "TYPE",
-    "LOGIN", "UNIQUE", "OR", "TEMP", "TEMPORARY", "MATERIALIZED", "SERVER", "SECRET", "SUBSCRIPTION", "PUBLICATION", "KEYSPACE", "COLUMN",
-    "CLUSTERED", "NONCLUSTERED", "EXTERNAL", "GLOBAL", "VIRTUAL", "POLICY", "DICTIONARY", "STAGE", "CONNECTION", "FOREIGN", "PUBLIC",
-    "CREDENTIAL", "SYSTEM", "IF", "SYNONYM", "PACKAGE", "DOMAIN", "STREAM", "TASK",
+    "TABLE",
+    "INDEX",
+    "VIEW",
+    "USER",
+    "ROLE",
+    "DATABASE",
+    "SCHEMA",
+    "FUNCTION",
+    "PROCEDURE",
+    "TRIGGER",
+    "SEQUENCE",
+    "EXTENSION",
+    "TYPE",
+    "LOGIN",
+    "UNIQUE",
+    "OR",
+    "TEMP",
+    "TEMPORARY",
+    "MATERIALIZED",
+    "SERVER",
+    "SECRET",
+    "SUBSCRIPTION",
+    "PUBLICATION",
+    "KEYSPACE",
+    "COLUMN",
+    "CLUSTERED",
+    "NONCLUSTERED",
+    "EXTERNAL",
+    "GLOBAL",
+    "VIRTUAL",
+    "POLICY",
+    "DICTIONARY",
+    "STAGE",
+    "CONNECTION",
+    "FOREIGN",
+    "PUBLIC",
+    "CREDENTIAL",
+    "SYSTEM",
+    "IF",
+    "SYNONYM",
+    "PACKAGE",
+    "DOMAIN",
+    "STREAM",
+    "TASK",
 ];
 
 /// Verbs that start a statement.
 const VERBS: &[&str] = &[
-    "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "UPSERT", "CREATE", "ALTER", "DROP", "TRUNCATE", "GRANT", "REVOKE", "WITH",
-    "CALL", "EXEC", "EXECUTE", "DECLARE", "COPY", "ATTACH", "EXPLAIN", "BEGIN", "SET", "SHOW", "PRAGMA", "USE", "LOCK", "VALUES",
+    "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "UPSERT", "CREATE", "ALTER", "DROP",
+    "TRUNCATE", "GRANT", "REVOKE", "WITH", "CALL", "EXEC", "EXECUTE", "DECLARE", "COPY", "ATTACH", "EXPLAIN",
+    "BEGIN", "SET", "SHOW", "PRAGMA", "USE", "LOCK", "VALUES",
 ];
 
 /// Where a message goes on behind a statement, if not inside one of its literals.
 const BOUNDARIES: &[&str] = &[
-    "\nDETAIL", "\nHINT", "\nCONTEXT", "\nPL/pgSQL", "\n    at ", "\n\tat ", "\n  File ", "\nTraceback", "\n#", "(Background on this error",
-    "]; nested exception", "; nested exception", "### Cause", "### The error", "[parameters:", "[params:", "\nPosition", "\n  Position",
-    "\nError Code", "\nBindings", "\nStatement", "\nLocation", ") (SQLSTATE", "] [parameters", ". (UNKNOWN_", ". (CANNOT_", ". (SYNTAX_",
-    ". (NO_SUCH", ". (TYPE_", ". (ILLEGAL_", "\nERROR", "\nERREUR", "\nFEHLER", ", BindVars", "\n         ^",
+    "\nDETAIL",
+    "\nHINT",
+    "\nCONTEXT",
+    "\nPL/pgSQL",
+    "\n    at ",
+    "\n\tat ",
+    "\n  File ",
+    "\nTraceback",
+    "\n#",
+    "(Background on this error",
+    "]; nested exception",
+    "; nested exception",
+    "### Cause",
+    "### The error",
+    "[parameters:",
+    "[params:",
+    "\nPosition",
+    "\n  Position",
+    "\nError Code",
+    "\nBindings",
+    "\nStatement",
+    "\nLocation",
+    ") (SQLSTATE",
+    "] [parameters",
+    ". (UNKNOWN_",
+    ". (CANNOT_",
+    ". (SYNTAX_",
+    ". (NO_SUCH",
+    ". (TYPE_",
+    ". (ILLEGAL_",
+    "\nERROR",
+    "\nERREUR",
+    "\nFEHLER",
+    ", BindVars",
+    "\n         ^",
 ];
 
 /// A word that can start a statement stands at `start`.
@@ -36,7 +108,8 @@ pub(super) fn verb(scanner: &mut Scanner, start: usize) -> bool {
     if !is_statement(scanner.rest(start)) {
         return false;
     }
-    let open = start.checked_sub(1).filter(|at| matches!(scanner.byte(*at), b'"' | b'\'' | b'`')).unwrap_or(start);
+    let open =
+        start.checked_sub(1).filter(|at| matches!(scanner.byte(*at), b'"' | b'\'' | b'`')).unwrap_or(start);
     let until = end(scanner, open, start);
     scanner.found(Kind::Sql, start, until);
     true
@@ -48,7 +121,10 @@ pub(super) fn star(scanner: &mut Scanner) {
     scanner.at += 1;
     let follows = scanner.slice(star, star + 6);
     if follows.eq_ignore_ascii_case("* from") && scanner.before(star) == b' ' {
-        let verb = scanner.slice(0, star - 1).rfind(|letter: char| !letter.is_ascii_alphabetic()).map_or(0, |at| at + 1);
+        let verb = scanner
+            .slice(0, star - 1)
+            .rfind(|letter: char| !letter.is_ascii_alphabetic())
+            .map_or(0, |at| at + 1);
         let verb = scanner.text.ceil_char_boundary(verb);
         let until = end(scanner, verb, star);
         scanner.found(Kind::Sql, verb, until);
@@ -86,7 +162,9 @@ pub(super) fn is_statement(text: &str) -> bool {
             break;
         }
         let is = |known: &str| word.eq_ignore_ascii_case(known);
-        has_marks |= from.is_none() && (token.kind != lexer::Kind::Word || word.contains('_')) && !matches!(word, "." | ":" | "!" | "-" | "'");
+        has_marks |= from.is_none()
+            && (token.kind != lexer::Kind::Word || word.contains('_'))
+            && !matches!(word, "." | ":" | "!" | "-" | "'");
         has_equals |= word == "=";
         from = from.or(is("FROM").then_some(index));
         set = set.or(is("SET").then_some(index));
@@ -94,16 +172,25 @@ pub(super) fn is_statement(text: &str) -> bool {
     let [verb, first, second, third, ..] = words;
     let is_capital = verb.bytes().all(|byte| byte.is_ascii_uppercase());
     let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
-    let names_something = |word: &str| !word.is_empty() && (!is_vocabulary(word) || word.starts_with(['"', '`', '[']));
+    let names_something =
+        |word: &str| !word.is_empty() && (!is_vocabulary(word) || word.starts_with(['"', '`', '[']));
     let verb_is = |known: &str| verb.eq_ignore_ascii_case(known);
     if verb_is("SELECT") {
         let starts = matches!(first, "*" | "(") || second == "(" || matches!(second, "," | "." | "=");
-        let is_from = from.is_some_and(|at| at > 1 && words.get(at + 1).is_none_or(|next| is_capital || names_something(next)));
-        return starts || (is_from && (has_marks || is_capital)) || (is_capital && (first.starts_with(['\'', '"', '`', '?', '$', '@', ':', '1']) || is(first, "TOP") || is(first, "DISTINCT")));
+        let is_from = from.is_some_and(|at| {
+            at > 1 && words.get(at + 1).is_none_or(|next| is_capital || names_something(next))
+        });
+        return starts
+            || (is_from && (has_marks || is_capital))
+            || (is_capital
+                && (first.starts_with(['\'', '"', '`', '?', '$', '@', ':', '1'])
+                    || is(first, "TOP")
+                    || is(first, "DISTINCT")));
     }
     if verb_is("INSERT") || verb_is("REPLACE") || verb_is("MERGE") || verb_is("UPSERT") {
         let into = [first, second].iter().position(|word| is(word, "INTO"));
-        return into.is_some_and(|at| words.get(at + 2).is_some_and(|target| is_capital || names_something(target)));
+        return into
+            .is_some_and(|at| words.get(at + 2).is_some_and(|target| is_capital || names_something(target)));
     }
     if verb_is("UPDATE") {
         return set.is_some_and(|at| at > 1 && at < 6) && (has_equals || is_capital);
@@ -113,10 +200,17 @@ pub(super) fn is_statement(text: &str) -> bool {
     }
     if ["CREATE", "ALTER", "DROP", "TRUNCATE"].iter().any(|known| verb_is(known)) {
         let is_object = OBJECTS.iter().any(|object| is(first, object)) || (verb_is("TRUNCATE") && is_capital);
-        return is_object && (is_capital && !is_vocabulary(second) || names_something(second) || is(second, "IF") || is(second, "TABLE") || is(second, "VIEW") || is(second, "INDEX"));
+        return is_object
+            && (is_capital && !is_vocabulary(second)
+                || names_something(second)
+                || is(second, "IF")
+                || is(second, "TABLE")
+                || is(second, "VIEW")
+                || is(second, "INDEX"));
     }
     if verb_is("GRANT") || verb_is("REVOKE") {
-        return is_capital && words.iter().any(|word| is(word, "ON") || is(word, "TO") || is(word, "FROM")) || is(first, "ALL");
+        return is_capital && words.iter().any(|word| is(word, "ON") || is(word, "TO") || is(word, "FROM"))
+            || is(first, "ALL");
     }
     if verb_is("WITH") {
         return (is(second, "AS") && third == "(") || is(first, "RECURSIVE");
@@ -131,7 +225,8 @@ pub(super) fn is_statement(text: &str) -> bool {
         return is(first, "PASSWORD") && !is_vocabulary(second);
     }
     if verb_is("COPY") {
-        return is_capital && from.is_some() || words.iter().any(|word| is(word, "STDIN") || is(word, "STDOUT"));
+        return is_capital && from.is_some()
+            || words.iter().any(|word| is(word, "STDIN") || is(word, "STDOUT"));
     }
     if verb_is("ATTACH") {
         return is(first, "DATABASE") || first.starts_with('\'');
@@ -139,7 +234,10 @@ pub(super) fn is_statement(text: &str) -> bool {
     if verb_is("DECLARE") {
         return first.starts_with('@');
     }
-    (verb_is("CALL") && is_capital && second == "(") || ((verb_is("EXEC") || verb_is("EXECUTE")) && is_capital && (first.starts_with('@') || first.contains('_') || second == "."))
+    (verb_is("CALL") && is_capital && second == "(")
+        || ((verb_is("EXEC") || verb_is("EXECUTE"))
+            && is_capital
+            && (first.starts_with('@') || first.contains('_') || second == "."))
 }
 
 /// The end of a statement that starts at `start`; `open` is the index of the quote around it, or `start`. A statement

@@ -4,7 +4,8 @@ use super::finding::Kind;
 use super::scan::Scanner;
 
 /// Starts of lines of a stack, behind white space.
-const STARTS: &[&str] = &["at ", "File \"", "Traceback (most recent call last)", "在 ", "Caused by: org.", "... ", "goroutine "];
+const STARTS: &[&str] =
+    &["at ", "File \"", "Traceback (most recent call last)", "在 ", "Caused by: org.", "... ", "goroutine "];
 
 /// Is the line at the scanner's place a frame? Then it goes, with the source line that follows a Python frame.
 pub(super) fn line(scanner: &mut Scanner) {
@@ -21,7 +22,14 @@ pub(super) fn line(scanner: &mut Scanner) {
     let end = scanner.line_end(start);
     let frame = scanner.slice(start, end);
     let is_frame = match *sign {
-        "at " => start > line && (frame.contains('(') || frame.contains(":\\") || frame.contains(".js:") || frame.contains('/')) || frame.contains(".java:"),
+        "at " => {
+            start > line
+                && (frame.contains('(')
+                    || frame.contains(":\\")
+                    || frame.contains(".js:")
+                    || frame.contains('/'))
+                || frame.contains(".java:")
+        }
         "... " => frame.ends_with(" more"),
         _ => true,
     };

@@ -15,7 +15,7 @@ pub(super) const OTHER: &str = "OTHER";
 const SUMMARY_LIMIT: usize = 255;
 
 /// What is known of a statement without its values. Restricted: it holds names of objects.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, serde::Serialize)]
 pub struct Fingerprint {
     /// A hash of the shape: 16 hexadecimal digits, the same on every host and in every version of this contract.
     pub fingerprint: String,
@@ -189,7 +189,10 @@ impl<'t> Writer<'t> {
     /// Is a mark written next to the one before it, as in `<=` and `::`?
     fn joins(&self, token: Token) -> bool {
         self.last.is_some_and(|last| {
-            token.kind == Kind::Mark && last.kind == Kind::Mark && last.end == token.start && !matches!(self.slice(token), "(")
+            token.kind == Kind::Mark
+                && last.kind == Kind::Mark
+                && last.end == token.start
+                && !matches!(self.slice(token), "(")
         })
     }
 
@@ -219,8 +222,15 @@ impl<'t> Writer<'t> {
 
     /// Writes the name of an object, or `?` where it has characters that names seldom have.
     fn object(&mut self, name: &str, token: Token) {
-        let is_simple = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80);
-        let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b' ' | b'-' | b'.' | b'#') || byte >= 0x80);
+        let is_simple = name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80);
+        let is_name = !name.is_empty()
+            && name.bytes().all(|byte| {
+                byte.is_ascii_alphanumeric()
+                    || matches!(byte, b'_' | b'$' | b' ' | b'-' | b'.' | b'#')
+                    || byte >= 0x80
+            });
         if !is_name {
             return self.constant(token);
         }
@@ -291,7 +301,8 @@ impl<'t> Writer<'t> {
                     *group = Group::Query;
                 }
             }
-            "FROM" | "JOIN" | "INTO" | "USING" | "TABLE" | "VIEW" | "UPDATE" | "ONLY" | "IF" | "NOT" | "EXISTS" | "LATERAL" => {}
+            "FROM" | "JOIN" | "INTO" | "USING" | "TABLE" | "VIEW" | "UPDATE" | "ONLY" | "IF" | "NOT"
+            | "EXISTS" | "LATERAL" => {}
             "AS" | "INNER" | "LEFT" | "RIGHT" | "FULL" | "OUTER" | "CROSS" | "NATURAL" => {}
             _ => self.from_depth = None,
         }
@@ -304,11 +315,17 @@ impl<'t> Writer<'t> {
             return;
         }
         match role {
-            Role::Target if follows == "DISTINCT" || (keyword == "USING" && self.shape.operation != "MERGE") || (self.depth > 0 && self.group() != Group::Query && keyword == "FROM") => {
+            Role::Target
+                if follows == "DISTINCT"
+                    || (keyword == "USING" && self.shape.operation != "MERGE")
+                    || (self.depth > 0 && self.group() != Group::Query && keyword == "FROM") =>
+            {
                 self.expect = Expect::Nothing;
             }
             Role::Target => {
-                if matches!(keyword, "TABLE" | "VIEW") && matches!(follows, "CREATE" | "ALTER" | "DROP" | "TRUNCATE") {
+                if matches!(keyword, "TABLE" | "VIEW")
+                    && matches!(follows, "CREATE" | "ALTER" | "DROP" | "TRUNCATE")
+                {
                     self.shape.summarise(keyword, " ");
                 }
                 self.expect = Expect::Target;
@@ -325,7 +342,19 @@ impl<'t> Writer<'t> {
             None | Some("(" | ")") => keyword != "VALUES" || self.is_statement_start,
             _ => {
                 self.is_statement_start
-                    || matches!(follows, "EXPLAIN" | "ANALYZE" | "UNION" | "ALL" | "EXCEPT" | "INTERSECT" | "MINUS" | "BEGIN" | "THEN" | "ELSE")
+                    || matches!(
+                        follows,
+                        "EXPLAIN"
+                            | "ANALYZE"
+                            | "UNION"
+                            | "ALL"
+                            | "EXCEPT"
+                            | "INTERSECT"
+                            | "MINUS"
+                            | "BEGIN"
+                            | "THEN"
+                            | "ELSE"
+                    )
                     || keyword == "SELECT"
             }
         }
@@ -380,7 +409,8 @@ impl<'t> Writer<'t> {
                 self.is_separated = !self.shape.text.is_empty();
                 self.is_statement_start = true;
                 (self.last, self.last_keyword) = (None, "");
-                (self.expect, self.from_depth, self.after_secret_name, self.sign) = (Expect::Nothing, None, false, None);
+                (self.expect, self.from_depth, self.after_secret_name, self.sign) =
+                    (Expect::Nothing, None, false, None);
             }
             "-" | "+" if self.takes_sign() => self.sign = Some(if mark == "-" { "-" } else { "+" }),
             _ => {
@@ -414,7 +444,8 @@ impl<'t> Writer<'t> {
             _ if self.group() == Group::List => Group::Row,
             _ => Group::Plain,
         };
-        let is_call = self.last.is_some_and(|last| matches!(last.kind, Kind::Word | Kind::Name)) && self.last_keyword.is_empty();
+        let is_call = self.last.is_some_and(|last| matches!(last.kind, Kind::Word | Kind::Name))
+            && self.last_keyword.is_empty();
         if is_call {
             self.shape.text.push('(');
             (self.last, self.last_keyword) = (Some(token), "");
@@ -447,7 +478,9 @@ impl<'t> Writer<'t> {
             if open.is_some_and(|token| self.slice(token).eq_ignore_ascii_case("ROW")) {
                 open = ahead.next();
             }
-            if comma.is_none_or(|token| self.slice(token) != ",") || open.is_none_or(|token| self.slice(token) != "(") {
+            if comma.is_none_or(|token| self.slice(token) != ",")
+                || open.is_none_or(|token| self.slice(token) != "(")
+            {
                 return;
             }
             let mut depth = 1_usize;

@@ -8,7 +8,10 @@ use super::scan::{is_word, mark_length};
 use super::vocabulary::is_vocabulary;
 
 /// Words before a number that make it a code.
-const CODE_WORDS: &[&str] = &["error", "code", "errno", "sqlstate", "msg", "level", "state", "severity", "position", "line", "ora", "tns", "http", "status"];
+const CODE_WORDS: &[&str] = &[
+    "error", "code", "errno", "sqlstate", "msg", "level", "state", "severity", "position", "line", "ora",
+    "tns", "http", "status",
+];
 
 /// Adds findings for every word and number outside of `findings` that the vocabulary does not hold.
 pub(super) fn tighten(text: &str, findings: Vec<Finding>) -> Vec<Finding> {
@@ -43,16 +46,21 @@ fn words(text: &str, start: usize, end: usize, found: &mut Vec<Finding>) {
         }
         let mut until = at;
         // A dot, hyphen or apostrophe inside belongs to the word.
-        while is_piece(byte(until)) || (matches!(byte(until), b'.' | b'-' | b'\'' | b'/' | b'@' | b':' | b'#' | b'=' | b'\\') && is_piece(byte(until + 1))) {
+        while is_piece(byte(until))
+            || (matches!(byte(until), b'.' | b'-' | b'\'' | b'/' | b'@' | b':' | b'#' | b'=' | b'\\')
+                && is_piece(byte(until + 1)))
+        {
             until += 1;
         }
         let word = text.get(at..until).unwrap_or_default();
-        let quoted = matches!(at.checked_sub(1).and_then(|before| bytes.get(before)), Some(b'"' | b'\'' | b'`'));
+        let quoted =
+            matches!(at.checked_sub(1).and_then(|before| bytes.get(before)), Some(b'"' | b'\'' | b'`'));
         let kind = kind(word, last, quoted && matches!(byte(until), b'"' | b'\'' | b'`'), names_next);
         if let Some(kind) = kind {
             join(text, found, kind, at, until);
         }
-        names_next = matches!(CUES.get(word.as_bytes()), Some(Cue::Name | Cue::User | Cue::Database | Cue::Host));
+        names_next =
+            matches!(CUES.get(word.as_bytes()), Some(Cue::Name | Cue::User | Cue::Database | Cue::Host));
         last = word;
         at = until;
     }
@@ -73,7 +81,11 @@ fn kind(word: &str, last: &str, is_quoted: bool, is_named: bool) -> Option<Kind>
     if is_code || (is_plain && !is_quoted && !(is_named && last.len() > 4 && !is_vocabulary(word))) {
         return None;
     }
-    Some(if is_quoted || bytes.iter().any(|byte| !byte.is_ascii_alphabetic()) { Kind::Name } else { Kind::Text })
+    Some(if is_quoted || bytes.iter().any(|byte| !byte.is_ascii_alphabetic()) {
+        Kind::Name
+    } else {
+        Kind::Text
+    })
 }
 
 /// Native codes: `ORA-12154`, `23505`, `40P01`, `E11000`, `HY000`, `DPY-6005`.
@@ -81,8 +93,12 @@ fn is_code(bytes: &[u8]) -> bool {
     let capitals = bytes.iter().take_while(|byte| byte.is_ascii_uppercase()).count();
     let rest = bytes.get(capitals..).unwrap_or_default();
     let number = rest.strip_prefix(b"-").unwrap_or(rest);
-    let is_vendor = (1..=4).contains(&capitals) && (3..=5).contains(&number.len()) && number.iter().all(u8::is_ascii_digit);
-    let is_sqlstate = bytes.len() == 5 && bytes.iter().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase()) && bytes.iter().any(u8::is_ascii_digit);
+    let is_vendor = (1..=4).contains(&capitals)
+        && (3..=5).contains(&number.len())
+        && number.iter().all(u8::is_ascii_digit);
+    let is_sqlstate = bytes.len() == 5
+        && bytes.iter().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+        && bytes.iter().any(u8::is_ascii_digit);
     is_vendor || is_sqlstate
 }
 

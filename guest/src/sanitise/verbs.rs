@@ -21,7 +21,8 @@ const WRITING_PAIRS: &[(&str, &str)] = &[
 const BEFORE_STATEMENT: &[&str] = &["BEGIN", "THEN", "ELSE", "ANALYZE"];
 
 /// Words after BEGIN that make it the start of a transaction rather than of a block.
-const TRANSACTION_WORDS: &[&str] = &["TRANSACTION", "TRAN", "WORK", "ISOLATION", "READ", "DEFERRED", "IMMEDIATE", "EXCLUSIVE", "CONCURRENT"];
+const TRANSACTION_WORDS: &[&str] =
+    &["TRANSACTION", "TRAN", "WORK", "ISOLATION", "READ", "DEFERRED", "IMMEDIATE", "EXCLUSIVE", "CONCURRENT"];
 
 /// Does the statement write? True for a writing verb where a verb can stand (`INSERT`, DDL, `CALL`, a data-modifying
 /// common table expression, `COPY … FROM`, `SELECT … INTO`, MongoDB's writing commands), whatever literals, comments
@@ -120,10 +121,12 @@ impl<'t> Reader<'t> {
         }
         if role == Some(Role::Target) && self.depth == 0 {
             let is_copy = verb_is("COPY") && (is("FROM") || is("INTO"));
-            let is_select_into = is("INTO") && (verb_is("SELECT") || verb_is("WITH")) && !next.starts_with(['@', ':']);
+            let is_select_into =
+                is("INTO") && (verb_is("SELECT") || verb_is("WITH")) && !next.starts_with(['@', ':']);
             return is_copy || is_select_into;
         }
-        let is_block = self.dialect == Dialect::Oracle && before.eq_ignore_ascii_case("BEGIN") && verb_is("BEGIN");
+        let is_block =
+            self.dialect == Dialect::Oracle && before.eq_ignore_ascii_case("BEGIN") && verb_is("BEGIN");
         let is_free = matches!(self.dialect, Dialect::SqlServer | Dialect::Generic)
             && !is_one_of(&[".", ",", "AS"], before)
             && WRITING_PAIRS.iter().any(|(first, second)| is(first) && next.eq_ignore_ascii_case(second));
@@ -137,18 +140,23 @@ impl<'t> Reader<'t> {
             let is_transaction = matches!(next, "" | ";") || is_one_of(TRANSACTION_WORDS, next);
             self.blocks += usize::from(!is_transaction);
         }
-        let ends = matches!(next, "" | ";") || is_one_of(TRANSACTION_WORDS, next) || is_one_of(&["AND"], next);
+        let ends =
+            matches!(next, "" | ";") || is_one_of(TRANSACTION_WORDS, next) || is_one_of(&["AND"], next);
         if is("END") && before.is_empty() && ends {
             let closes_block = self.blocks > 0;
             self.blocks = self.blocks.saturating_sub(1);
             return !closes_block;
         }
-        is("COMMIT") && (self.is_start(before) || (self.dialect == Dialect::SqlServer && (ends || is_one_of(&["TRAN"], next))))
+        is("COMMIT")
+            && (self.is_start(before)
+                || (self.dialect == Dialect::SqlServer && (ends || is_one_of(&["TRAN"], next))))
     }
 
     /// Can a statement begin behind this piece?
     fn is_start(&self, before: &str) -> bool {
-        matches!(before, "" | "(" | ")") || is_one_of(BEFORE_STATEMENT, before) || before.eq_ignore_ascii_case("EXPLAIN")
+        matches!(before, "" | "(" | ")")
+            || is_one_of(BEFORE_STATEMENT, before)
+            || before.eq_ignore_ascii_case("EXPLAIN")
     }
 }
 

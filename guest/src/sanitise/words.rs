@@ -66,7 +66,8 @@ mod tests {
     #[test]
     fn finds_every_word_in_any_case_and_no_other() {
         static TABLE: Words<u8, 8> = Words::new(&[("select", 1), ("insert", 2), ("a", 3)]);
-        let found = ["SELECT", "Insert", "a", "b", "", "selec", "selects"].map(|word| TABLE.get(word.as_bytes()));
+        let found =
+            ["SELECT", "Insert", "a", "b", "", "selec", "selects"].map(|word| TABLE.get(word.as_bytes()));
         assert_eq!(found, [Some(1), Some(2), Some(3), None, None, None, None]);
     }
 }
