@@ -204,15 +204,21 @@ const fn is_chunk(byte: u8) -> bool {
         )
 }
 
+/// The end of the chunk that starts at `start`.
+pub(super) fn end(scanner: &Scanner, start: usize) -> usize {
+    let mut end = start;
+    while is_chunk(scanner.byte(end)) {
+        end += 1;
+    }
+    while end > start && matches!(scanner.byte(end - 1), b'.' | b':' | b'?' | b'!' | b'-' | b'=') {
+        end -= 1;
+    }
+    end
+}
+
 /// Looks at the chunk whose first word lies at `start..end`. True where something was found or skipped.
 pub(super) fn chunk(scanner: &mut Scanner, start: usize, end: usize) -> bool {
-    let mut until = end;
-    while is_chunk(scanner.byte(until)) {
-        until += 1;
-    }
-    while until > end && matches!(scanner.byte(until - 1), b'.' | b':' | b'?' | b'!' | b'-' | b'=') {
-        until -= 1;
-    }
+    let until = self::end(scanner, start).max(end);
     scanner.analysed = until;
     let chunk = scanner.slice(start, until);
     if chunk.len() < 3 {
@@ -221,6 +227,11 @@ pub(super) fn chunk(scanner: &mut Scanner, start: usize, end: usize) -> bool {
     let bytes = chunk.as_bytes();
     if chunk.contains("://") || scheme(chunk).is_some() {
         return url(scanner, start);
+    }
+    // `key%3Dvalue`, as in a URL's query.
+    if let Some(equals) = chunk.find("%3D").or_else(|| chunk.find("%3d")) {
+        scanner.found(Kind::Value, start + equals + 3, until);
+        return true;
     }
     // `key=value`: the key is looked up first, the value is a chunk of its own.
     if let Some(equals) = bytes.iter().position(|byte| *byte == b'=')
@@ -361,8 +372,11 @@ fn mail(scanner: &mut Scanner, start: usize, at: usize, until: usize) -> bool {
 /// An IPv4 or IPv6 address, with a port.
 fn address(scanner: &mut Scanner, start: usize, until: usize) -> bool {
     let chunk = scanner.slice(start, until);
-    let end = number::ipv4(chunk).or_else(|| number::ipv6(chunk));
-    let Some(length) = end else {
+    // Versions of four numbers look like addresses.
+    let before = scanner.slice(start.saturating_sub(9), start);
+    let is_version = ["ersion ", "ersion: ", "/", "v", "elease "].iter().any(|word| before.ends_with(word));
+    let length = number::ipv4(chunk).filter(|_| !is_version).or_else(|| number::ipv6(chunk));
+    let Some(length) = length else {
         return false;
     };
     scanner.found(Kind::Host, start, start + length);
@@ -475,13 +489,7 @@ pub(super) fn slash(scanner: &mut Scanner) {
     {
         return;
     }
-    let mut until = start;
-    while is_chunk(scanner.byte(until)) {
-        until += 1;
-    }
-    while until > start && matches!(scanner.byte(until - 1), b'.' | b':' | b'?' | b'!' | b',' | b'-') {
-        until -= 1;
-    }
+    let until = end(scanner, start).max(start + 1);
     let chunk = scanner.slice(start, until);
     scanner.analysed = until;
     // `/10.0.0.1:9042`, as Java prints addresses.
@@ -491,13 +499,17 @@ pub(super) fn slash(scanner: &mut Scanner) {
     }
     let separators = chunk.bytes().filter(|byte| matches!(byte, b'/' | b'\\')).count();
     let root = chunk.trim_start_matches(['/', '~', '.']).split('/').next().unwrap_or_default();
-    let is_unc =
-        chunk.starts_with("\\\\") && chunk.len() > 4 && scanner.byte(start + 2).is_ascii_alphanumeric();
+    let is_unc = chunk.strip_prefix("\\\\").is_some_and(|share| {
+        share.contains('\\') && share.starts_with(|letter: char| letter.is_ascii_alphanumeric())
+    });
+    let is_request = ["GET ", "PUT ", "POST ", "HEAD ", "DELETE ", "PATCH "]
+        .iter()
+        .any(|verb| scanner.slice(start.saturating_sub(7), start).ends_with(verb));
     let is_path = match first {
         b'/' => {
             chunk.len() > 2
                 && is_word(scanner.byte(start + 1))
-                && (separators >= 2 || ROOTS.contains(&root) || has_extension(chunk))
+                && (separators >= 2 || ROOTS.contains(&root) || is_request || has_extension(chunk))
         }
         b'\\' => is_unc,
         _ => separators >= 1 && chunk.len() > 4 && (separators >= 2 || has_extension(chunk)),

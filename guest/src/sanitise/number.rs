@@ -43,11 +43,11 @@ pub(super) fn ipv6(text: &str) -> Option<usize> {
     let (mut count, mut empty, mut has_digit) = (0, 0, false);
     for (index, group) in groups.enumerate() {
         let is_ipv4 = group.contains('.') && ipv4(group).is_some();
-        if group.len() > 4
-            && !is_ipv4
-            && !(index > 6 && group.bytes().all(|byte| byte.is_ascii_digit()))
-            && !(empty > 0 && group.len() == 5)
-        {
+        // The last group may be a port.
+        let is_port =
+            (index > 6 || empty > 0) && group.len() == 5 && group.bytes().all(|byte| byte.is_ascii_digit());
+        let is_group = group.len() <= 4 || is_ipv4 || is_port;
+        if !is_group {
             return None;
         }
         if group.contains('.') && !is_ipv4 {
@@ -196,7 +196,8 @@ fn card(rest: &str) -> Option<usize> {
             }
         })
         .sum();
-    ((13..=19).contains(&count) && sum % 10 == 0 && matches!(separators, 0 | 2 | 3 | 4)).then_some(end)
+    ((13..=19).contains(&count) && sum.is_multiple_of(10) && matches!(separators, 0 | 2 | 3 | 4))
+        .then_some(end)
 }
 
 /// A random text: long, with capitals, small letters or many digits in turns, as no word or name has.

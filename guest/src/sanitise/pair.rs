@@ -39,6 +39,7 @@ pub(super) fn pair(scanner: &mut Scanner, cue: Cue, start: usize, end: usize) ->
         Cue::Path => Kind::Path,
         Cue::Identifier => Kind::Identifier,
         Cue::Stack => Kind::Stack,
+        Cue::Name => return storage_key(scanner, end),
         _ => return false,
     };
     let Some(separator) = Separator::read(scanner, cue, end) else {
@@ -58,6 +59,24 @@ pub(super) fn pair(scanner: &mut Scanner, cue: Cue, start: usize, end: usize) ->
         _ if !separator.is_tight && !is_quoted_key && !scanner.is_driver_text() => false,
         _ => value(scanner, kind, at, separator, is_quoted_key),
     }
+}
+
+/// `key=/Table/134/1/"…"/0`: CockroachDB prints the row's key.
+fn storage_key(scanner: &mut Scanner, end: usize) -> bool {
+    if !scanner.rest(end).starts_with("=/") {
+        return false;
+    }
+    let mut is_quoted = false;
+    let mut until = end + 1;
+    while let Some(byte) = scanner.bytes.get(until) {
+        is_quoted ^= *byte == b'"';
+        if byte.is_ascii_whitespace() && !is_quoted {
+            break;
+        }
+        until += 1;
+    }
+    scanner.found(Kind::Value, end + 1, until);
+    true
 }
 
 /// What stands between key and value.
@@ -86,7 +105,7 @@ impl Separator {
                 .map_or(0, |words| words.len() - 1);
         }
         // `User Id=`, `user name:`
-        if matches!(cue, Cue::User | Cue::Database)
+        if matches!(cue, Cue::User | Cue::Database | Cue::Identifier)
             && let Some(length) = ["id", "Id", "ID", "name", "Name"]
                 .iter()
                 .find(|word| scanner.rest(at).starts_with(**word))
@@ -256,8 +275,10 @@ fn says_nothing(value: &str) -> bool {
 /// `[parameters: {…}]`, `params={{…}}`, `with params [..]`: everything up to a sign that the message goes on.
 fn parameters(scanner: &mut Scanner, at: usize) -> bool {
     let end = match scanner.byte(at) {
-        b'{' | b'[' | b'(' => sql::boundary(scanner, at),
-        byte if byte.is_ascii_digit() || matches!(byte, b'\'' | b'"' | b'$') => sql::boundary(scanner, at),
+        b'{' | b'[' | b'(' => sql::boundary(scanner, at, false),
+        byte if byte.is_ascii_digit() || matches!(byte, b'\'' | b'"' | b'$') => {
+            sql::boundary(scanner, at, false)
+        }
         _ => return false,
     };
     scanner.found(Kind::Value, at, end);

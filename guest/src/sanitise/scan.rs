@@ -29,6 +29,20 @@ const DRIVER_SIGNS: &[&str] = &[
     "SQL syntax",
     "SQL Server",
     "syntax error",
+    "duplicate key",
+    "conflicted with",
+    "\nLINE ",
+    "Error from server",
+    "pq: ",
+    "ER_",
+    "Access denied",
+    "Login failed",
+    "authentication failed",
+    "ailed to connect",
+    "could not translate",
+    "not authorized on",
+    "ould not connect",
+    "does not exist",
     "FEHLER:",
     "ERREUR:",
     "ERRORE:",
@@ -46,6 +60,8 @@ pub(super) struct Scanner<'t> {
     pub(super) cue: Cue,
     /// Words since the cue.
     distance: u8,
+    /// Where the cue, or the preposition after it, ends.
+    cue_end: usize,
     findings: Vec<Finding>,
     /// Up to where characters were looked at as one chunk.
     pub(super) analysed: usize,
@@ -115,6 +131,7 @@ impl<'t> Scanner<'t> {
             at: 0,
             cue: Cue::None,
             distance: 0,
+            cue_end: 0,
             findings: Vec::new(),
             analysed: 0,
             closings: [(b'\'', 0), (b'"', 0), (b'`', 0)],
@@ -185,8 +202,14 @@ impl<'t> Scanner<'t> {
         let from = self.findings.last().map_or(0, |last| last.end as usize);
         let (start, end) = (start.max(from), self.text.ceil_char_boundary(end));
         if start < end && !is_inert(self.slice(start, end)) {
+            let joins = |last: &Finding| {
+                let between = self.slice(last.end as usize, start);
+                last.kind == kind
+                    && (between.is_empty() || (kind == Kind::Stack && between.trim_ascii().is_empty()))
+            };
+            let joins = self.findings.last().is_some_and(joins);
             match self.findings.last_mut() {
-                Some(last) if last.kind == kind && last.end as usize == start => last.end = end as u32,
+                Some(last) if joins => last.end = end as u32,
                 _ => self.findings.push(Finding { kind, start: start as u32, end: end as u32 }),
             }
         }
@@ -268,7 +291,7 @@ impl<'t> Scanner<'t> {
             _ => false,
         };
         if !consumed && !matches!(cue, Cue::Verb | Cue::Instruction) {
-            (self.cue, self.distance) = (cue, 0);
+            (self.cue, self.distance, self.cue_end) = (cue, 0, end);
         }
     }
 
@@ -285,23 +308,29 @@ impl<'t> Scanner<'t> {
                 self.cue = Cue::None;
                 return;
             }
-            _ => return self.pass(),
+            _ => return self.pass(start, end),
         };
         let word = self.slice(start, end);
-        if self.distance == 0
-            && !is_vocabulary(word)
-            && !matches!(self.byte(end), b'(' | b'=')
-            && self.is_driver_text()
+        let follows = self.distance == 0 && self.skip_blanks(self.cue_end) == start && self.cue_end < start;
+        if follows && !is_vocabulary(word) && !matches!(self.byte(end), b'(' | b'=') && self.is_driver_text()
         {
+            let end = if kind == Kind::Host { chunk::end(self, start) } else { end };
             self.found(kind, start, end);
             self.cue = Cue::None;
         } else {
-            self.pass();
+            self.pass(start, end);
         }
     }
 
-    /// One more word has passed since the cue.
-    fn pass(&mut self) {
+    /// One more word has passed since the cue; prepositions do not count.
+    fn pass(&mut self, start: usize, end: usize) {
+        if matches!(
+            self.slice(start, end),
+            "to" | "at" | "on" | "for" | "with" | "name" | "is" | "von" | "de"
+        ) {
+            self.cue_end = end;
+            return;
+        }
         self.distance += 1;
         if self.distance > CUE_LASTS {
             self.cue = Cue::None;
@@ -388,9 +417,8 @@ impl<'t> Scanner<'t> {
         let mut at = open + 1;
         while at < self.bytes.len() {
             let byte = self.byte(at);
-            if byte == b'\\' && self.byte(at + 1) != quote {
-                at += 2;
-            } else if byte == quote && self.byte(at + 1) == quote && quote != b'`' && at > open + 1 {
+            let is_doubled = byte == quote && self.byte(at + 1) == quote && quote != b'`' && at > open + 1;
+            if is_doubled || (byte == b'\\' && self.byte(at + 1) != quote) {
                 at += 2;
             } else if byte == quote && !self.byte(at + 1).is_ascii_alphanumeric() {
                 return at;
@@ -447,7 +475,13 @@ impl<'t> Scanner<'t> {
             Cue::Statement => Some(Kind::Sql),
             Cue::Identifier => Some(Kind::Identifier),
             Cue::Name => None,
-            _ if content.is_empty() || is_sentence(content) => None,
+            _ if content.is_empty()
+                || is_sentence(content)
+                || is_harmless(content)
+                || self.byte(end) == b':' =>
+            {
+                None
+            }
             _ if is_driver_text => Some(Kind::Value),
             _ if is_localised && content.bytes().any(|byte| !byte.is_ascii_alphabetic()) => Some(Kind::Value),
             _ => None,
@@ -551,6 +585,16 @@ impl Search {
 /// Can the byte be part of a word?
 pub(super) const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+}
+
+/// Is the text the name of a class of errors, or a date?
+fn is_harmless(text: &str) -> bool {
+    let is_date = text.bytes().all(|byte| byte.is_ascii_digit() || b"-:.TZ+ /".contains(&byte))
+        && text.bytes().filter(|byte| b"-:/".contains(byte)).count() >= 2;
+    let is_class =
+        ["Error", "Exception", "Violation", "_violation", "Warning"].iter().any(|tail| text.ends_with(tail));
+    is_date
+        || (is_class && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:\\$".contains(&byte)))
 }
 
 /// Do the first words of a text belong to the vocabulary of messages?

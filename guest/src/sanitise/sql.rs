@@ -126,7 +126,7 @@ pub(super) fn star(scanner: &mut Scanner) {
             .rfind(|letter: char| !letter.is_ascii_alphabetic())
             .map_or(0, |at| at + 1);
         let verb = scanner.text.ceil_char_boundary(verb);
-        let until = end(scanner, verb, star);
+        let until = boundary(scanner, star, false);
         scanner.found(Kind::Sql, verb, until);
     }
 }
@@ -243,11 +243,9 @@ pub(super) fn is_statement(text: &str) -> bool {
 /// The end of a statement that starts at `start`; `open` is the index of the quote around it, or `start`. A statement
 /// goes up to where the message goes on for certain, or to the text's end.
 pub(super) fn end(scanner: &Scanner, open: usize, start: usize) -> usize {
-    let until = boundary(scanner, start);
-    if open == start {
-        return until;
-    }
-    let Some(quote) = scanner.rest(open).chars().next() else {
+    let quote = scanner.rest(open).chars().next().filter(|_| open < start);
+    let until = boundary(scanner, start, quote == Some('\''));
+    let Some(quote) = quote else {
         return until;
     };
     let close = match quote {
@@ -258,12 +256,23 @@ pub(super) fn end(scanner: &Scanner, open: usize, start: usize) -> usize {
         '「' => '」',
         other => other,
     };
-    scanner.slice(start, until).rfind(close).map_or(until, |length| start + length)
+    let statement = scanner.slice(start, until);
+    match statement.rfind(close) {
+        // Parameters follow the statement, the last of them without quotes.
+        Some(length)
+            if statement
+                .get(length..)
+                .is_some_and(|tail| tail.trim_end().ends_with(['}', ']']) && tail.contains(':')) =>
+        {
+            until
+        }
+        Some(length) => start + length,
+        None => until,
+    }
 }
 
 /// The first place behind `start` where a message goes on, outside of literals in single quotes.
-pub(super) fn boundary(scanner: &Scanner, start: usize) -> usize {
-    let mut is_literal = false;
+pub(super) fn boundary(scanner: &Scanner, start: usize, mut is_literal: bool) -> usize {
     for (index, byte) in scanner.rest_bytes(start).iter().enumerate() {
         let at = start + index;
         match byte {

@@ -4,14 +4,27 @@ use super::finding::Kind;
 use super::scan::Scanner;
 
 /// Starts of lines of a stack, behind white space.
-const STARTS: &[&str] =
-    &["at ", "File \"", "Traceback (most recent call last)", "在 ", "Caused by: org.", "... ", "goroutine "];
+const STARTS: &[&str] = &[
+    "at ",
+    "File \"",
+    "Traceback (most recent call last)",
+    "在 ",
+    "Caused by: org.",
+    "... ",
+    "goroutine ",
+    "→ ",
+];
 
 /// Is the line at the scanner's place a frame? Then it goes, with the source line that follows a Python frame.
 pub(super) fn line(scanner: &mut Scanner) {
     let line = scanner.at;
     let start = scanner.skip_blanks(line);
     let rest = scanner.rest(start);
+    if is_excerpt(scanner, start) {
+        let label = scanner.slice(start, start + 24).find(": ").map_or(0, |found| found + 2);
+        let end = scanner.line_end(start);
+        return scanner.found(Kind::Sql, start + label, end);
+    }
     let Some(sign) = STARTS.iter().find(|sign| rest.starts_with(**sign)) else {
         if is_numbered(scanner, start) {
             let end = scanner.line_end(start);
@@ -45,6 +58,16 @@ pub(super) fn line(scanner: &mut Scanner) {
         }
     }
     scanner.found(Kind::Stack, start, until);
+}
+
+/// Is the line an excerpt of a statement: `LINE 1: …` in any language, with a caret under it?
+fn is_excerpt(scanner: &Scanner, start: usize) -> bool {
+    if scanner.rest(start).starts_with("LINE ") {
+        return true;
+    }
+    let end = scanner.line_end(start);
+    let under = scanner.skip_blanks(end + 1);
+    end > start && under > end + 1 && scanner.byte(under) == b'^'
 }
 
 /// `#0 /path(12): call()`, `0. clickhouse(StackTrace…) [0x…]`, `12: 0x55…`.

@@ -41,11 +41,6 @@ impl<T: Copy, const SLOTS: usize> Words<T, SLOTS> {
     pub(super) fn get(&self, word: &[u8]) -> Option<T> {
         self.entry(word).map(|(_, value)| value)
     }
-
-    /// Is the word in the table?
-    pub(super) fn contains(&self, word: &[u8]) -> bool {
-        self.entry(word).is_some()
-    }
 }
 
 /// FNV-1a over at most the first twelve bytes and the length, blind to ASCII case.
