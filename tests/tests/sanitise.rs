@@ -8,7 +8,8 @@ use retort::sanitise::{Level, inspect, redact};
 use serde_json::Value;
 
 fn corpus(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name)).expect("a file of the corpus")
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name))
+        .expect("a file of the corpus")
 }
 
 /// The shapes of the development corpus as JSON texts, each with its secrets.
@@ -39,7 +40,8 @@ fn clean_lines_stay_untouched() {
 
 #[test]
 fn constant_messages_stay_untouched() {
-    let touched: Vec<&str> = Code::ALL.iter().map(|code| code.message()).filter(|message| !inspect(message).is_empty()).collect();
+    let touched: Vec<&str> =
+        Code::ALL.iter().map(|code| code.message()).filter(|message| !inspect(message).is_empty()).collect();
     assert_eq!(touched, Vec::<&str>::new());
 }
 
