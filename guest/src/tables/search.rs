@@ -1,7 +1,7 @@
 //! Packed tables and the searches in them: binary search over sorted keys, no allocation before a hit.
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 
 use super::packed::READINGS;
 use super::template::{self, Template};
@@ -53,8 +53,10 @@ impl Strings {
 pub(super) struct Table {
     /// The file's stem.
     pub id: &'static str,
-    /// The first number of each run of consecutive numbers with one reading.
-    pub starts: &'static [i32],
+    /// What stands before a number in the table's spelling (`ORA-`), and how many digits follow.
+    pub spelling: (&'static str, usize),
+    /// The first number of each run of consecutive numbers with one reading; numbers beyond are kept as names.
+    pub starts: &'static [u16],
     /// How many numbers follow the first.
     pub more: &'static [u8],
     /// The reading of each run.
@@ -76,13 +78,13 @@ pub(super) struct Table {
 impl Table {
     /// The row of a number.
     pub fn number(&self, number: i64) -> Option<Row> {
-        let number = i32::try_from(number).ok()?;
+        let (prefix, digits) = self.spelling;
+        let key = format!("{prefix}{number:0digits$}");
+        let Ok(number) = u16::try_from(number) else { return self.named(self.names.find(&key)?) };
         let run = self.starts.partition_point(|start| *start <= number).checked_sub(1)?;
-        let offset = i64::from(number) - i64::from(*self.starts.get(run)?);
-        if offset > i64::from(*self.more.get(run)?) {
+        if number - *self.starts.get(run)? > u16::from(*self.more.get(run)?) {
             return None;
         }
-        let key = number.to_string();
         Some(reading(self.number_readings, run)?.row(self.id, &key, Some(&key)))
     }
 
@@ -92,9 +94,13 @@ impl Table {
         self.exact(name).or_else(|| self.exact(last)).or_else(|| self.symbol(last))
     }
 
-    /// The row of a name as it is.
+    /// The row of a name as it is, a number in the table's own spelling included.
     fn exact(&self, name: &str) -> Option<Row> {
-        self.named(self.names.find(name)?)
+        let (prefix, digits) = self.spelling;
+        match name.strip_prefix(prefix).filter(|rest| digits > 0 && rest.len() == digits) {
+            Some(rest) => self.number(i64::from(rest.parse::<u32>().ok()?)),
+            None => self.named(self.names.find(name)?),
+        }
     }
 
     /// The row of the name at an index.

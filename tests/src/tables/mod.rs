@@ -27,6 +27,8 @@ pub enum Keys {
     Numbers,
     /// Names, also those made of digits (SQLSTATEs).
     Names,
+    /// Numbers behind this prefix, with so many digits (`ORA-00001`); other codes are names.
+    Prefixed(&'static str, usize),
 }
 
 /// Which names of codes can be looked up as well.
@@ -38,6 +40,8 @@ pub enum Symbols {
     All,
     /// The first word of the names that say more than "an error".
     Telling,
+    /// The first word of the names that say what a host acts on: constraints, credentials, what passes by itself.
+    Pressing,
 }
 
 /// What there is to know of a table besides its rows.
@@ -61,7 +65,7 @@ pub const SPECS: &[Spec] = &[
     spec("aurora_rds", Keys::Numbers, Symbols::None),
     spec("bigquery", Keys::Names, Symbols::None),
     spec("cassandra", Keys::Numbers, Symbols::All),
-    spec("clickhouse", Keys::Numbers, Symbols::Telling),
+    spec("clickhouse", Keys::Numbers, Symbols::Pressing),
     spec("cockroachdb", Keys::Names, Symbols::None),
     spec("duckdb", Keys::Numbers, Symbols::All),
     spec("dynamodb", Keys::Names, Symbols::None),
@@ -70,18 +74,18 @@ pub const SPECS: &[Spec] = &[
     spec("grpc", Keys::Numbers, Symbols::All),
     spec("http", Keys::Numbers, Symbols::None),
     spec("mariadb", Keys::Numbers, Symbols::None),
-    spec("mongodb", Keys::Numbers, Symbols::All),
+    spec("mongodb", Keys::Numbers, Symbols::Telling),
     spec("mongreldb", Keys::Names, Symbols::None),
-    spec("mysql", Keys::Numbers, Symbols::Telling),
-    spec("oracle", Keys::Names, Symbols::None),
+    spec("mysql", Keys::Numbers, Symbols::Pressing),
+    spec("oracle", Keys::Prefixed("ORA-", 5), Symbols::None),
     spec("orm", Keys::Names, Symbols::None),
     spec("pgbouncer", Keys::Names, Symbols::None),
     spec("pool", Keys::Names, Symbols::None),
-    spec("postgres", Keys::Names, Symbols::All),
+    spec("postgres", Keys::Names, Symbols::Telling),
     spec("postgrest", Keys::Names, Symbols::None),
     spec("redis", Keys::Names, Symbols::None),
     spec("snowflake", Keys::Numbers, Symbols::None),
-    spec("sqlite", Keys::Numbers, Symbols::All),
+    spec("sqlite", Keys::Numbers, Symbols::Telling),
     spec("sqlserver", Keys::Numbers, Symbols::None),
     spec("sqlstate", Keys::Names, Symbols::None),
     spec("transport", Keys::Names, Symbols::None),
@@ -152,9 +156,14 @@ impl Key {
         {
             return Key::Text { code: code.trim_end_matches('+').to_owned(), template: template.to_owned() };
         }
-        match (keys, code.parse()) {
-            (Keys::Numbers, Ok(number)) => Key::Number(number),
-            _ => Key::Name(code.to_owned()),
+        let digits = match keys {
+            Keys::Numbers => Some(code),
+            Keys::Names => None,
+            Keys::Prefixed(prefix, digits) => code.strip_prefix(prefix).filter(|rest| rest.len() == digits),
+        };
+        match digits.and_then(|digits| digits.parse().ok()) {
+            Some(number) => Key::Number(number),
+            None => Key::Name(code.to_owned()),
         }
     }
 }

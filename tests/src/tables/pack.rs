@@ -7,8 +7,9 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use retort::codes::Code;
 use retort::systems::System;
+use retort::words::Category;
 
-use super::{Key, Reading, Row, SPECS, Spec, Symbols, lines, mark_words, read_all};
+use super::{Key, Keys, Reading, Row, SPECS, Spec, Symbols, lines, mark_words, read_all};
 
 /// The packed file's place, relative to the folder of the tables.
 pub const PACKED: &str = "../src/tables/packed.rs";
@@ -103,92 +104,115 @@ pub fn pack(folder: &Path) -> Result<(String, Vec<Size>)> {
 
 /// Packs one table.
 fn pack_table(spec: &Spec, rows: &[Row], readings: &mut Readings) -> Result<(String, usize)> {
-    let (mut starts, mut more, mut number_readings) = (Vec::<i32>::new(), Vec::<u8>::new(), Vec::<u8>::new());
-    let (mut names, mut name_readings) = (Strings::default(), Vec::<u8>::new());
-    let mut texts = BTreeMap::new();
-    let mut symbols = BTreeMap::new();
+    let mut runs: Vec<Run> = Vec::new();
+    let (mut names, mut texts, mut symbols) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for row in rows {
         let reading = readings.index(&row.reading)?;
         match Key::parse(spec.keys, &row.code) {
-            Key::Number(number) => {
-                let is_next = starts.last().zip(more.last()).is_some_and(|(start, more)| {
-                    number == start + i32::from(*more) + 1
-                        && *more < u8::MAX
-                        && number_readings.last() == Some(&reading)
-                });
-                match more.last_mut().filter(|_| is_next) {
-                    Some(more) => *more += 1,
-                    None => {
-                        starts.push(number);
-                        more.push(0);
-                        number_readings.push(reading);
-                    }
+            Key::Number(number) => match u16::try_from(number) {
+                Ok(number) => {
+                    add_number(&mut runs, number, reading);
+                    add_symbol(spec, row, number, &mut symbols);
                 }
-                add_symbol(spec, row, u16::try_from(number).ok(), &mut symbols)?;
-            }
+                Err(_) => {
+                    names.insert(row.code.clone(), (reading, row));
+                }
+            },
             Key::Name(name) => {
-                names.push(&name)?;
-                name_readings.push(reading);
-                let index = u16::try_from(name_readings.len() - 1).ok().filter(|_| starts.is_empty());
-                add_symbol(spec, row, index, &mut symbols)?;
+                names.insert(name, (reading, row));
             }
             Key::Text { code, template } => {
                 texts.insert(format!("{code}+{template}"), reading);
             }
         }
     }
-    let (mut symbol_names, mut text_names) = (Strings::default(), Strings::default());
+    if runs.is_empty() {
+        for (index, (_, row)) in names.values().enumerate() {
+            add_symbol(spec, row, u16::try_from(index)?, &mut symbols);
+        }
+    }
+    let starts: Vec<u16> = runs.iter().map(|run| run.start).collect();
+    let more: Vec<u8> = runs.iter().map(|run| run.more).collect();
+    let number_readings: Vec<u8> = runs.iter().map(|run| run.reading).collect();
+    let name_readings: Vec<u8> = names.values().map(|(reading, _)| *reading).collect();
+    let (mut name_list, mut symbol_names, mut text_names) = <(Strings, Strings, Strings)>::default();
+    names.keys().try_for_each(|name| name_list.push(name))?;
     symbols.keys().try_for_each(|symbol| symbol_names.push(symbol))?;
     texts.keys().try_for_each(|text| text_names.push(text))?;
     let symbol_keys: Vec<u16> = symbols.into_values().collect();
     let text_readings: Vec<u8> = texts.into_values().collect();
-    let bytes = starts.len() * 6
-        + names.bytes()
+    let bytes = starts.len() * 4
+        + name_list.bytes()
         + name_readings.len()
         + symbol_names.bytes()
         + symbol_keys.len() * 2
         + text_names.bytes()
         + text_readings.len();
     let source = format!(
-        "\n/// The rows of `{id}.tsv`.\npub(super) static {constant}: Table = Table {{\n    id: {id:?},\n    starts: &{starts:?},\n    more: &{more:?},\n    number_readings: &{number_readings:?},\n    names: {names},\n    name_readings: &{name_readings:?},\n    symbols: {symbols},\n    symbol_keys: &{symbol_keys:?},\n    texts: {texts},\n    text_readings: &{text_readings:?},\n}};\n",
+        "\n/// The rows of `{id}.tsv`.\npub(super) static {constant}: Table = Table {{\n    id: {id:?},\n    spelling: {spelling:?},\n    starts: &{starts:?},\n    more: &{more:?},\n    number_readings: &{number_readings:?},\n    names: {names},\n    name_readings: &{name_readings:?},\n    symbols: {symbols},\n    symbol_keys: &{symbol_keys:?},\n    texts: {texts},\n    text_readings: &{text_readings:?},\n}};\n",
         id = spec.id,
+        spelling = spelling(spec.keys),
         constant = spec.id.to_uppercase(),
-        names = names.source(),
+        names = name_list.source(),
         symbols = symbol_names.source(),
         texts = text_names.source(),
     );
     Ok((source, bytes))
 }
 
-/// Adds the second name of a row, where its table has such names and its code can be pointed to.
-fn add_symbol(spec: &Spec, row: &Row, key: Option<u16>, symbols: &mut BTreeMap<String, u16>) -> Result<()> {
+/// Consecutive numbers with one reading.
+struct Run {
+    start: u16,
+    more: u8,
+    reading: u8,
+}
+
+/// Adds a number, which is larger than all before it.
+fn add_number(runs: &mut Vec<Run>, number: u16, reading: u8) {
+    let last = runs.last_mut().filter(|run| {
+        run.reading == reading
+            && run.more < u8::MAX
+            && u32::from(number) == u32::from(run.start) + u32::from(run.more) + 1
+    });
+    match last {
+        Some(run) => run.more += 1,
+        None => runs.push(Run { start: number, more: 0, reading }),
+    }
+}
+
+/// How the table spells its numbers.
+fn spelling(keys: Keys) -> (&'static str, usize) {
+    match keys {
+        Keys::Prefixed(prefix, digits) => (prefix, digits),
+        Keys::Numbers | Keys::Names => ("", 0),
+    }
+}
+
+/// Adds the second name of a row, where its table has such names.
+fn add_symbol(spec: &Spec, row: &Row, key: u16, symbols: &mut BTreeMap<String, u16>) {
     let wanted = match spec.symbols {
         Symbols::None => false,
         Symbols::All => true,
-        Symbols::Telling => is_telling(row.reading.condition),
+        Symbols::Telling => row.reading.condition != Code::DatabaseError,
+        Symbols::Pressing => is_pressing(row.reading.condition),
     };
     let word = row.name.split([' ', '(', '/']).next().unwrap_or_default();
     let folded: String =
         word.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    if let Some(key) = key.filter(|_| wanted && folded.len() > 2) {
+    if wanted && folded.len() > 2 {
         symbols.entry(folded).or_insert(key);
     }
-    Ok(())
 }
 
-/// Does the condition say more than that the statement or the set-up is at fault?
-fn is_telling(condition: Code) -> bool {
-    !matches!(
-        condition,
-        Code::DatabaseError
-            | Code::InvalidQuery
-            | Code::InvalidArgument
-            | Code::UnsupportedOperation
-            | Code::Configuration
-            | Code::DataCorrupted
-            | Code::TransactionState
-            | Code::AlreadyExists
-    )
+/// Is the condition one that a host acts on, whatever the statement was?
+fn is_pressing(condition: Code) -> bool {
+    use Category::{Authorization, Conflict, Transient, UnknownOutcome};
+    let is_own =
+        matches!(condition, Code::NullNotAllowed | Code::ValueTooLong | Code::OutOfRange | Code::ReadOnly);
+    is_own
+        || condition == Code::UnknownObject
+        || (matches!(condition.category(), Authorization | Conflict | Transient | UnknownOutcome)
+            && condition != Code::AlreadyExists)
 }
 
 /// Packs the drivers.
