@@ -109,8 +109,15 @@ function toolFailure({ envelope }: Verdict): object {
   return { content, isError: true, _meta: { "dev.retort/error": envelope } };
 }
 
+/** The text inside `{"text"}`; any other text is itself. */
+function within(text: string): string {
+  const value = parse(text);
+  const inner: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "text") : undefined;
+  return typeof inner === "string" ? inner : text;
+}
+
 function whole(text: string): object {
-  return { kind: "unread", start: 0, end: new TextEncoder().encode(text).length };
+  return { kind: "unread", start: 0, end: new TextEncoder().encode(within(text)).length };
 }
 
 function readObject(text: string): Partial<Report> {

@@ -14,6 +14,8 @@ import type { Cleanup } from "./types.js";
 interface Client {
   query(...parameters: unknown[]): Promise<Answer>;
   release(destroy?: boolean | Error): void;
+  on(event: "error", listener: () => void): unknown;
+  off(event: "error", listener: () => void): unknown;
   getTransactionStatus?(): "I" | "T" | "E" | null;
   processID?: number | null;
 }
@@ -88,11 +90,14 @@ class Lease {
   #isReleased = false;
   #isAbandoned = false;
   #running = 0;
+  /** Without a listener, a connection that breaks between two queries ends the process. */
+  readonly #onError = (): void => void (this.#isAbandoned = true);
 
   private constructor(pool: PoolLike, client: Client, operation: Operation) {
     this.#pool = pool;
     this.#client = client;
     this.#operation = operation;
+    client.on("error", this.#onError);
     operation.onCleanup((cleanup) => this.#cleanup(cleanup));
   }
 
@@ -143,7 +148,9 @@ class Lease {
     if (this.#isReleased) return;
     this.#isReleased = true;
     const isDirty = this.#isAbandoned || this.#running > 0 || this.#isOpen();
-    this.#client.release(destroy === undefined || destroy === false ? isDirty : destroy);
+    const isEnded = destroy === undefined || destroy === false ? isDirty : destroy;
+    if (isEnded === false) this.#client.off("error", this.#onError);
+    this.#client.release(isEnded);
   }
 
   #before(statement: Statement, text: string): void {
