@@ -21,6 +21,8 @@ const pool = tracked(
   }),
 );
 
+pool.on("error", () => undefined);
+
 function createServer(): McpServer {
   const server = new McpServer({ name: "ledger", version: "1.0.0" });
 
