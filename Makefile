@@ -9,6 +9,7 @@ COMPONENT := $(OUT)/retort.component.wasm
 CORE := $(OUT)/retort.core.wasm
 # The release binary carries the component inside.
 export RETORT_COMPONENT := $(CURDIR)/$(COMPONENT)
+export RETORT_CORE := $(CURDIR)/$(CORE)
 # One selection of crates and one profile for everything native, so that wasmtime is compiled once.
 NATIVE := --release --workspace --exclude retort-component
 RETORT := target/release/retort
@@ -50,3 +51,20 @@ bench: build ## Measure verdicts, native and through the component
 drill: build ## Break real databases under the MCP server, and count what was claimed wrongly
 	@$(RETORT) drill
 
+# Hosts in other languages. Each carries the core module and replays the golden verdicts.
+NODE := host-demo/node
+
+.PHONY: node test-node package-node
+
+$(NODE)/node_modules/.package-lock.json: $(NODE)/package-lock.json
+	cd $(NODE) && npm ci --no-audit --no-fund
+
+node: component $(NODE)/node_modules/.package-lock.json ## Build the Node package
+	cd $(NODE) && npm run --silent build
+
+test-node: node ## Test the Node package: real servers, official MCP clients, golden verdicts
+	cd $(NODE) && npm run --silent check && npm test --silent
+
+package-node: node ## Pack the npm tarball
+	@mkdir -p $(OUT)/packages
+	cd $(NODE) && npm pack --silent --pack-destination $(CURDIR)/$(OUT)/packages
