@@ -16,6 +16,9 @@
 //! | `%c` | a class name, qualified or telling | a class |
 //! | `%i` | one word | a code |
 //! | `%a` | the same | nothing |
+//! | `%o` | capitals: `WRONGTYPE` | a code |
+//! | `%k` | one to three words, the first with a capital: `Invalid Input` | a class |
+//! | `%u` | a UUID | nothing |
 //! | `%g` | one word | a gRPC status |
 //! | `%h` | three digits | an HTTP status |
 //! | `%r` | digits | the number of repetitions |
@@ -33,6 +36,8 @@ pub(super) struct Match<'t> {
     pub len: usize,
     /// Codes and classes.
     pub signs: Vec<(SignKind, &'t str)>,
+    /// A code in hexadecimal digits.
+    pub hexadecimal: Option<&'t str>,
     /// How often the driver repeated the request.
     pub retries: Option<u32>,
     /// The system that the form tells.
@@ -46,11 +51,13 @@ enum Use {
     Telling,
     /// Taken only where everything before it has been taken.
     Leading,
+    /// Taken only where a text begins.
+    First,
     /// Looked for at the end of the server's own words.
     Trailing,
 }
 
-use Use::{Leading, Telling, Trailing};
+use Use::{First, Leading, Telling, Trailing};
 
 /// Pattern, use, and the system it tells. The first match counts.
 const FORMS: &[(&str, Use, Option<System>)] = &[
@@ -96,6 +103,7 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("ServerError: Type:~%i~Reason:~", Telling, Some(System::Elasticsearch)),
     ("Request failed with status code %h", Telling, None),
     ("Request failed with code %h", Telling, None),
+    ("%c(%h, '%i',~'", Telling, None),
     ("(%h, '%i',~'", Leading, None),
     ("%n (%s): %u:~", Telling, Some(System::Snowflake)),
     ("(%d,~", Leading, None),
@@ -120,6 +128,9 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("[%s]~", Telling, None),
     ("%s:~", Leading, None),
     ("%d (%s):~", Telling, None),
+    ("%k Error:~", Telling, Some(System::Duckdb)),
+    ("%o ", First, None),
+    ("(error) %o ", First, None),
     ("HTTP %h~", Leading, None),
     ("%h %*:~", Leading, None),
     ("%h~", Leading, None),
@@ -241,9 +252,10 @@ const LONGEST_NAME: usize = 160;
 /// How far `%*` reaches.
 const LONGEST_GAP: usize = 240;
 
-/// The leading form at the start of a text: a code's, a class's, or a wrapper's prefix.
-pub(super) fn leading(text: &str) -> Option<Match<'_>> {
-    let form = FORMS.iter().filter(|(_, usage, _)| *usage != Trailing).find_map(|form| matched(form, text));
+/// The leading form at the start of a text, or behind others: a code's, a class's, or a wrapper's prefix.
+pub(super) fn leading(text: &str, is_first: bool) -> Option<Match<'_>> {
+    let is_used = |usage: Use| matches!(usage, Telling | Leading) || (usage == First && is_first);
+    let form = FORMS.iter().filter(|(_, usage, _)| is_used(*usage)).find_map(|form| matched(form, text));
     form.or_else(|| PREFIXES.iter().find_map(|pattern| take(pattern, text).filter(|found| found.len > 0)))
 }
 
@@ -286,6 +298,7 @@ fn take<'t>(pattern: &str, text: &'t str) -> Option<Match<'t>> {
                 let len = length(kind, rest, letters.clone().next())?;
                 let (taken, left) = rest.split_at_checked(len)?;
                 match kind {
+                    'x' => found.hexadecimal = Some(taken),
                     'r' => found.retries = taken.parse().ok(),
                     _ => found.signs.extend(sign_kind(kind).map(|kind| (kind, taken))),
                 }
@@ -307,9 +320,9 @@ fn take<'t>(pattern: &str, text: &'t str) -> Option<Match<'t>> {
 /// What a capture gives.
 const fn sign_kind(kind: char) -> Option<SignKind> {
     match kind {
-        'd' | 'x' | 'p' | 'w' | 't' | 'i' => Some(SignKind::Code),
+        'd' | 'p' | 'w' | 't' | 'i' | 'o' => Some(SignKind::Code),
         's' => Some(SignKind::SqlState),
-        'c' => Some(SignKind::Class),
+        'c' | 'k' => Some(SignKind::Class),
         'g' => Some(SignKind::Grpc),
         'h' => Some(SignKind::Http),
         _ => None,
@@ -330,6 +343,8 @@ fn length(kind: char, text: &str, next: Option<char>) -> Option<usize> {
         't' => run(text, 40, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'),
         'i' | 'a' => run(text, 80, |byte| byte.is_ascii_alphanumeric() || byte == b'_'),
         'g' => run(text, 24, |byte| byte.is_ascii_alphabetic() || byte == b'_'),
+        'o' => run(text, 24, |byte| byte.is_ascii_uppercase()).filter(|len| *len >= 3),
+        'k' => kind_of_error(text),
         'p' => prefixed(text),
         'c' => class(text),
         '*' => gap(text, next?),
@@ -348,6 +363,17 @@ fn prefixed(text: &str) -> Option<usize> {
     let letters = run(text, 5, |byte| byte.is_ascii_uppercase()).filter(|len| *len >= 2)?;
     let digits = run(text.get(letters..)?.strip_prefix('-')?, 6, |byte| byte.is_ascii_digit())?;
     (digits >= 3).then_some(letters + 1 + digits)
+}
+
+/// The kind before ` Error:`: one to three words, the first with a capital.
+fn kind_of_error(text: &str) -> Option<usize> {
+    /// The longest kind, with room.
+    const LONGEST: usize = 32;
+    let len = run(text, LONGEST, |byte| byte.is_ascii_alphabetic() || byte == b' ').or(Some(LONGEST))?;
+    let words = text.get(..len)?.find(" Error")?;
+    let kind = text.get(..words)?;
+    (kind.starts_with(|first: char| first.is_ascii_uppercase()) && kind.split(' ').count() <= 3)
+        .then_some(words)
 }
 
 /// A class name: qualified with a capital in its last part, or one word that ends as errors do.

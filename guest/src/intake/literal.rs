@@ -7,15 +7,24 @@ use crate::json::Json;
 /// The longest object that is read out of a text.
 const LONGEST: usize = 64 * 1024;
 
-/// The first object in a text, with what stands before it. `None` where it has no end or no member.
+/// The most places that are tried.
+const MOST_TRIES: usize = 4;
+
+/// The first object in a text, with what stands before it. `None` where none has an end and a member.
 pub(super) fn object_in(text: &str) -> Option<(&str, Json<'_>)> {
-    let start = text.find('{')?;
-    let (before, rest) = text.split_at_checked(start)?;
-    let is_python = rest.get(1..)?.trim_start().starts_with('\'');
-    let span = rest.get(..span(rest, is_python)?)?;
-    let json =
-        if is_python { Json::read(&from_python(span)).ok()?.into_owned() } else { Json::read(span).ok()? };
-    (!json.members().is_empty()).then_some((before, json))
+    let starts = text.match_indices('{').filter_map(|(start, _)| text.split_at_checked(start));
+    let first = |rest: &str| rest.get(1..).and_then(|rest| rest.trim_start().chars().next());
+    starts.filter(|(_, rest)| matches!(first(rest), Some('"' | '\''))).take(MOST_TRIES).find_map(
+        |(before, rest)| {
+            let is_python = first(rest) == Some('\'');
+            let span = rest.get(..span(rest, is_python)?)?;
+            let json = match is_python {
+                true => Json::read(&from_python(span)).ok()?.into_owned(),
+                false => Json::read(span).ok()?,
+            };
+            Some((before, json))
+        },
+    )
 }
 
 /// Where the object at the start of a text ends.

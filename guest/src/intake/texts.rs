@@ -113,7 +113,7 @@ pub(super) fn read(text: &str, mut note: impl FnMut(&Match<'_>, Place)) -> Text 
     starts.push(at);
     loop {
         let rest = whole.get(at..).unwrap_or_default();
-        match forms::leading(rest).filter(|_| taken < MOST_FORMS) {
+        match forms::leading(rest, taken == 0).filter(|_| taken < MOST_FORMS) {
             Some(found) if found.len > 0 => {
                 note(&found, place);
                 at = blanks(&whole, at.saturating_add(found.len));
@@ -155,9 +155,15 @@ fn read_end(whole: &str, starts: &[usize], note: &mut impl FnMut(&Match<'_>, Pla
 }
 
 /// The next place behind `from` where a telling form stands, and whether a quote stands before it.
+///
+/// A print of values (`Class('…', {'host': Class('…')})`) escapes its strings: there only what stands inside a
+/// string stands behind a quote.
 fn seek(whole: &str, from: usize) -> Option<(usize, bool)> {
     let rest = whole.get(from..)?;
+    let is_print = is_print(rest);
+    let mut open = None;
     let mut is_behind_quote = false;
+    let mut is_escaped = false;
     let mut before = ' ';
     for (at, letter) in rest.char_indices() {
         if at > SEEK {
@@ -165,12 +171,25 @@ fn seek(whole: &str, from: usize) -> Option<(usize, bool)> {
         }
         let is_start = at > 0 && !before.is_alphanumeric() && before != '_' && before != '.';
         if is_start && rest.get(at..).is_some_and(forms::is_telling) {
-            return Some((from + at, is_behind_quote));
+            return Some((from + at, is_behind_quote || open.is_some()));
         }
-        is_behind_quote |= QUOTES.contains(&letter);
+        match open {
+            _ if is_escaped => is_escaped = false,
+            Some(_) if letter == '\\' => is_escaped = true,
+            Some(quote) if quote == letter => open = None,
+            None if is_print && matches!(letter, '"' | '\'') => open = Some(letter),
+            None if !is_print => is_behind_quote |= QUOTES.contains(&letter),
+            _ => {}
+        }
         before = letter;
     }
     None
+}
+
+/// Does a print of values begin here: a bracket with a quote or a bracket behind it?
+fn is_print(text: &str) -> bool {
+    let inside = text.strip_prefix(['(', '[', '{']);
+    inside.is_some_and(|rest| rest.starts_with(['\'', '"', '(', '[', '{']))
 }
 
 /// The first place at or behind `at` that holds no blank.

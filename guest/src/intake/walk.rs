@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::fields::{self, Role};
 use super::hints::{Votes, Where};
-use super::{Evidence, Fault, Place, Sign, SignKind, literal, texts};
+use super::{Evidence, Fault, Place, Sign, SignKind, dump, literal, texts};
 use crate::json::Json;
 use crate::systems::System;
 
@@ -187,6 +187,7 @@ impl Walk {
 
     /// Keeps a sign.
     fn sign(&mut self, kind: SignKind, text: &str, place: Place, fault: usize) {
+        let text = text.rsplit('#').next().unwrap_or(text);
         let place = if self.is_untrusted { Place::Inside } else { place };
         if kind != SignKind::SqlState {
             self.votes.count(Where::Name, text);
@@ -287,7 +288,13 @@ impl Walk {
 
     /// A message: its forms, and the JSON inside it.
     fn text(&mut self, text: &str, fault: usize) {
-        let Some((before, json)) = self.json_in(text) else { return self.plain(text, fault) };
+        let Some((before, json)) = self.json_in(text) else {
+            self.plain(text, fault);
+            if let Some(fields) = dump::fields_in(text) {
+                self.nested(&fields, fault, false);
+            }
+            return;
+        };
         self.plain(before, fault);
         let trust = self.is_untrusted;
         self.is_untrusted |= texts::has_quote(before);
@@ -307,6 +314,7 @@ impl Walk {
         let votes = &mut self.votes;
         let read = texts::read(text, |form, place| {
             found.extend(form.signs.iter().map(|(kind, text)| (*kind, String::from(*text), place)));
+            found.extend(form.hexadecimal.map(|code| (SignKind::Code, alloc::format!("0x{code}"), place)));
             retries = form.retries.or(retries);
             if let Some(system) = form.system {
                 votes.add(system, FORM_WEIGHT);
