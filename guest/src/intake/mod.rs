@@ -56,6 +56,16 @@ pub struct Sign {
     pub place: Place,
 }
 
+impl Sign {
+    /// Has it the form of a SQLSTATE: five digits or capitals?
+    pub fn is_sqlstate(&self) -> bool {
+        let is_part = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase();
+        matches!(self.kind, SignKind::Code | SignKind::SqlState)
+            && self.text.len() == 5
+            && self.text.bytes().all(is_part)
+    }
+}
+
 /// One error of the chain of causes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fault {

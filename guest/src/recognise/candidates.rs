@@ -62,13 +62,6 @@ pub(super) fn all(evidence: &Evidence, system: System) -> Vec<Candidate> {
     for (index, fault) in evidence.faults.iter().enumerate() {
         Search { fault, index, system, found: &mut found }.run(evidence.write_type.as_deref());
     }
-    if found.is_empty() && matches!(system, System::Unknown | System::OtherSql) {
-        for (index, fault) in evidence.faults.iter().enumerate() {
-            for system in System::ALL {
-                Search { fault, index, system: *system, found: &mut found }.texts();
-            }
-        }
-    }
     found
 }
 
@@ -123,10 +116,19 @@ impl Search<'_> {
 
     /// A class: in the system's table, else in those of pools, mappers and transport.
     fn class(&mut self, sign: &Sign) {
+        if sign.text == "SyntaxError" && !self.has_line_number() {
+            // The runtime's own: a script or a reply that did not parse.
+            return;
+        }
         match tables::by_name(self.system, &sign.text) {
             Some(row) => self.with_text(sign, row, Rank::Class),
             None => self.layers(sign),
         }
+    }
+
+    /// Does a message point at a line of the statement, as PostgreSQL does for its syntax errors?
+    fn has_line_number(&self) -> bool {
+        self.fault.texts.iter().any(|text| text.whole.contains("\nLINE "))
     }
 
     /// A name in the tables of pools, mappers and transport.
@@ -208,12 +210,9 @@ impl Search<'_> {
     }
 }
 
-/// A sign that has the form of a SQLSTATE.
+/// The SQLSTATE that a sign is by its form.
 fn sqlstate(sign: &Sign) -> Option<&str> {
-    let is_state = sign.text.len() == 5
-        && sign.text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
-        && sign.kind != SignKind::Class;
-    is_state.then_some(sign.text.as_str())
+    sign.is_sqlstate().then_some(sign.text.as_str())
 }
 
 /// The number that a code is: `1062`, `0x1100`, `ORA-00001`.

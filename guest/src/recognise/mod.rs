@@ -7,6 +7,7 @@
 mod candidates;
 mod choose;
 mod finding;
+mod guess;
 mod shape;
 mod violations;
 
@@ -33,6 +34,10 @@ pub fn recognise(evidence: &Evidence, report: &Report<'_>) -> Finding {
     {
         return Finding::condition(code, system);
     }
+    let system = match system {
+        System::Unknown | System::OtherSql => guess::system(evidence).unwrap_or(system),
+        known => known,
+    };
     let chosen = choose::choose(candidates::all(evidence, system), evidence);
     let has_code = chosen.as_ref().is_some_and(|at| at.layer.is_none() && at.rank <= Rank::SqlState);
     let is_of_server = chosen.as_ref().is_some_and(|at| at.layer.is_none());
