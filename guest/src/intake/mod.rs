@@ -187,6 +187,10 @@ pub fn collect(report: &Report<'_>) -> Evidence {
         .or_else(|| evidence.driver.as_ref().and_then(|driver| driver.system))
         .or_else(|| report.driver.as_deref().and_then(hints::by_driver))
         .or(shape);
+    if !matches!(evidence.system, None | Some(System::Mongreldb)) {
+        // Only MongrelDB speaks of its commits; elsewhere such a field is not the server's.
+        evidence.own_words = OwnWords::default();
+    }
     evidence
 }
 

@@ -7,8 +7,10 @@ use alloc::vec::Vec;
 use super::fields::{self, Role};
 use super::hints::{Votes, Where};
 use super::{Evidence, Fault, Place, Sign, SignKind, dump, literal, texts};
+use crate::codes::Proof;
 use crate::json::Json;
 use crate::systems::System;
+use crate::tables;
 
 /// The deepest cause that is followed.
 const DEEPEST: usize = 16;
@@ -215,30 +217,18 @@ impl Walk {
         }
     }
 
-    /// The server's own word for the final state.
+    /// The server's own word for the final state, as MongrelDB's table reads it.
     fn final_state(&mut self, word: &str) {
-        /// Word, and what it says: committed, not committed, not known, committed in part.
-        const STATES: &[(&str, [bool; 4])] = &[
-            ("aborted", [false, true, false, false]),
-            ("cancelled_after_commit", [true, false, false, false]),
-            ("cancelled_before_commit", [false, true, false, false]),
-            ("cancelled_before_start", [false, true, false, false]),
-            ("committed", [true, false, false, false]),
-            ("committed_with_error", [true, false, false, false]),
-            ("deadline_after_commit", [true, false, false, false]),
-            ("deadline_before_commit", [false, true, false, false]),
-            ("failed_before_commit", [false, true, false, false]),
-            ("outcome_unknown", [false, false, true, false]),
-            ("partially_committed", [false, false, false, true]),
-            ("running", [false, false, true, false]),
-        ];
-        let state = STATES.iter().find(|(state, _)| *state == word).filter(|_| !self.is_untrusted);
-        if let Some((_, [yes, no, unknown, part])) = state {
-            let words = &mut self.evidence.own_words;
-            words.yes |= yes;
-            words.no |= no;
-            words.unknown |= unknown;
-            words.part |= part;
+        let is_state =
+            !self.is_untrusted && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        let row = is_state.then(|| tables::by_name(System::Mongreldb, word)).flatten();
+        let words = &mut self.evidence.own_words;
+        match row.map(|row| row.proof) {
+            Some(Proof::SaysCommitted) => words.yes = true,
+            Some(Proof::SaysNotCommitted) => words.no = true,
+            Some(Proof::SaysUnknown) => words.unknown = true,
+            Some(Proof::Partial) => words.part = true,
+            _ => {}
         }
     }
 

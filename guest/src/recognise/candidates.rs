@@ -102,8 +102,8 @@ impl Search<'_> {
             Some((row, if sqlstate(sign).is_some() { Rank::SqlState } else { Rank::Code }))
         });
         if let Some((row, rank)) = own {
-            let is_catch_all = row.code == Code::DatabaseError && row.proof != Proof::SaysUnknown;
-            self.with_text(sign, row, if is_catch_all { Rank::CatchAll } else { rank });
+            let rank = if is_catch_all(&row) { Rank::CatchAll } else { rank };
+            self.with_text(sign, row, rank);
             return;
         }
         if let Some(row) = sqlstate(sign).and_then(|state| tables::by_sqlstate_class(self.system, state)) {
@@ -121,7 +121,10 @@ impl Search<'_> {
             return;
         }
         match tables::by_name(self.system, &sign.text) {
-            Some(row) => self.with_text(sign, row, Rank::Class),
+            Some(row) => {
+                let rank = if is_catch_all(&row) { Rank::CatchAll } else { Rank::Class };
+                self.with_text(sign, row, rank);
+            }
             None => self.layers(sign),
         }
     }
@@ -208,6 +211,11 @@ impl Search<'_> {
             system: self.system,
         });
     }
+}
+
+/// Does the row stand for whatever has no code of its own?
+fn is_catch_all(row: &Row) -> bool {
+    row.code == Code::DatabaseError && matches!(row.proof, Proof::Nothing | Proof::Refused | Proof::Rejected)
 }
 
 /// The SQLSTATE that a sign is by its form.

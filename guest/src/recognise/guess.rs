@@ -18,13 +18,15 @@ pub(super) fn system(evidence: &Evidence) -> Option<System> {
     };
     let names = || signs().filter(|sign| is_name(sign));
     let cores = || evidence.faults.iter().flat_map(|fault| &fault.texts).flat_map(|text| text.cores());
-    let numbers = || signs().filter_map(|sign| sign.text.parse().ok()).filter(|at| *at >= FIRST_TELLING_NUMBER);
+    let numbers =
+        || signs().filter_map(|sign| sign.text.parse().ok()).filter(|at| *at >= FIRST_TELLING_NUMBER);
     // MongrelDB's clients name their exceptions as every library does: `QueryException`, `ConflictException`.
     let is_named = |system: System| system != System::Mongreldb;
     knowing(&|system| is_named(system) && names().any(|sign| tables::by_name(system, &sign.text).is_some()))
         .or_else(|| knowing(&|system| cores().any(|core| tables::by_text(system, None, core).is_some())))
         .or_else(|| {
-            let with_number = || signs().any(|sign| sign.kind == SignKind::SqlState) && numbers().next().is_some();
+            let with_number =
+                || signs().any(|sign| sign.kind == SignKind::SqlState) && numbers().next().is_some();
             with_number().then_some(System::Mysql)
         })
         .or_else(|| {
