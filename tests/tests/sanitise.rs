@@ -45,9 +45,39 @@ fn constant_messages_stay_untouched() {
     assert_eq!(touched, Vec::<&str>::new());
 }
 
+/// The texts of `sanitise/leaks.txt`: whatever must not stay in a restricted diagnostic contains the word canary.
+fn leaks() -> Vec<String> {
+    let lines = corpus("sanitise/leaks.txt");
+    let escapes = [("\\n", "\n"), ("\\t", "\t"), ("\\u001b", "\u{1b}"), ("\\u0007", "\u{7}")];
+    let unescape =
+        |line: &str| escapes.iter().fold(line.to_owned(), |line, (from, to)| line.replace(from, to));
+    lines.lines().filter(|line| !line.starts_with("# ")).map(unescape).collect()
+}
+
+#[test]
+fn nothing_that_must_go_stays_at_any_level() {
+    let left = |text: &String| {
+        let redacted = [Level::Diagnostic, Level::Strict].map(|level| redact(text, level).text);
+        redacted.into_iter().find(|text| text.to_lowercase().contains("canary"))
+    };
+    assert_eq!(leaks().iter().filter_map(left).collect::<Vec<_>>(), Vec::<String>::new());
+}
+
+#[test]
+fn texts_that_are_json_are_scanned_unescaped() {
+    // The shell commands and quoted JSON of the list would be other texts as a string of JSON.
+    for text in leaks() {
+        let json = serde_json::json!({"message": text, "list": [text]}).to_string();
+        let redacted = redact(&json, Level::Diagnostic).text;
+        assert!(!redacted.to_lowercase().contains("canary"), "{redacted}");
+        assert!(serde_json::from_str::<Value>(&redacted).is_ok(), "{redacted}");
+    }
+}
+
 #[test]
 fn redaction_is_idempotent_and_leaves_nothing_to_find() {
-    for (shape, _) in shapes() {
+    let shapes = shapes().into_iter().map(|(shape, _)| shape);
+    for shape in shapes.chain(leaks()) {
         for level in [Level::Diagnostic, Level::Strict] {
             let once = redact(&shape, level).text;
             assert_eq!(redact(&once, level).text, once);

@@ -4,6 +4,7 @@ use super::finding::Kind;
 use super::number;
 use super::scan::{Scanner, is_word};
 use super::vocabulary::is_vocabulary;
+use super::{mongo, sql};
 
 /// Hosts of documentation: links that servers and drivers put into their own messages.
 const DOCUMENTATION: &[&str] = &[
@@ -228,6 +229,17 @@ pub(super) fn chunk(scanner: &mut Scanner, start: usize, end: usize) -> bool {
     if chunk.contains("://") || scheme(chunk).is_some() {
         return url(scanner, start);
     }
+    if chunk.starts_with("db.") && scanner.byte(until) == b'(' && mongo::is_method(chunk) {
+        let boundary = sql::boundary(scanner, until, false);
+        scanner.found(Kind::Sql, start, boundary);
+        return true;
+    }
+    // The bytes of "invalid byte sequence for encoding".
+    if chunk.starts_with("0x") && scanner.slice(start.saturating_sub(60), start).contains("encoding") {
+        let line = scanner.line_end(start);
+        scanner.found(Kind::Value, start, line);
+        return true;
+    }
     // `key%3Dvalue`, as in a URL's query.
     if let Some(equals) = chunk.find("%3D").or_else(|| chunk.find("%3d")) {
         scanner.found(Kind::Value, start + equals + 3, until);
@@ -375,6 +387,16 @@ fn address(scanner: &mut Scanner, start: usize, until: usize) -> bool {
     // Versions of four numbers look like addresses.
     let before = scanner.slice(start.saturating_sub(9), start);
     let is_version = ["ersion ", "ersion: ", "/", "v", "elease "].iter().any(|word| before.ends_with(word));
+    // `host/10.0.0.9:9042`, as Java prints addresses.
+    if let Some((name, address)) = chunk.split_once('/')
+        && number::ipv4(address).is_some()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
+        && !is_version
+        && !["Chrome", "Safari", "Firefox", "Edg", "OPR"].contains(&name)
+    {
+        scanner.found(Kind::Host, start, until);
+        return true;
+    }
     let length = number::ipv4(chunk).filter(|_| !is_version).or_else(|| number::ipv6(chunk));
     let Some(length) = length else {
         return false;
@@ -526,6 +548,9 @@ pub(super) fn dash(scanner: &mut Scanner) {
     let start = scanner.at;
     scanner.at += 1;
     let rest = scanner.rest(start);
+    if rest.starts_with("--") && sql::comment(scanner, start) {
+        return;
+    }
     if rest.starts_with("-----BEGIN") {
         let end = rest.find("-----END").map_or(scanner.bytes.len(), |found| scanner.line_end(start + found));
         scanner.found(Kind::Credential, start, end);

@@ -49,11 +49,15 @@ pub(super) enum Cue {
     Duplicate,
     /// `command {…}`, `command '…'`.
     Command,
+    /// As a key together with `source`: a host. `Data Source=…`
+    Data,
+    /// `COPY t, line 3: "…"`: an excerpt of data.
+    Line,
 }
 
 use Cue::{
-    Command, Credential, Database, Duplicate, Entry, Host, Identifier, Instruction, Name, Near, Parameters,
-    Path, Port, Row, Scheme, Secret, Stack, Statement, User, Value, Verb,
+    Command, Credential, Data, Database, Duplicate, Entry, Host, Identifier, Instruction, Line, Name, Near,
+    Parameters, Path, Port, Row, Scheme, Secret, Stack, Statement, User, Value, Verb,
 };
 
 /// The words.
@@ -115,5 +119,6 @@ pub(super) static CUES: Words<Cue, 1024> = Words::new(&[
     ("contains", Row), ("enthält", Row), ("contient", Row), ("contiene", Row), ("contém", Row), ("row", Row),
     ("entry", Entry), ("eintrag", Entry), ("near", Near),
     ("dup", Duplicate),
-    ("command", Command),
+    ("command", Command), ("data", Data), ("line", Line),
+    ("enotfound", Host), ("eai_again", Host), ("econnrefused", Host), ("connecting", Host), ("username", User), ("duplicata", Value), ("duplicada", Value),
 ]);

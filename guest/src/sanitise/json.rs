@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::cues::{CUES, Cue};
 use super::find;
 use super::finding::{Finding, Kind, Level};
+use super::mongo;
 use super::scan::mark_length;
 
 /// How deep JSON in strings of JSON is followed.
@@ -133,6 +134,12 @@ fn is_json(text: &str) -> bool {
 pub(super) fn scan(text: &str, level: Level, nesting: u8) -> Option<Vec<Finding>> {
     if nesting >= NESTING || !is_json(text) {
         return None;
+    }
+    if mongo::starts_command(text) {
+        let start = text.len() - text.trim_start().len() + 1;
+        let mut found = Vec::new();
+        push(&mut found, Kind::Sql, start, text.trim_end().len() - 1);
+        return Some(found);
     }
     let is_error = ERROR_SIGNS.iter().any(|sign| text.contains(sign));
     let mut found = Vec::new();

@@ -70,6 +70,47 @@ pub(super) fn is_command(statement: &str, dialect: Dialect) -> bool {
     dialect == Dialect::Mongodb || (dialect == Dialect::Generic && statement.trim_start().starts_with('{'))
 }
 
+/// Keys that stand beside a command's name and in little else.
+const COMPANIONS: &[&str] = &[
+    "filter",
+    "pipeline",
+    "documents",
+    "updates",
+    "deletes",
+    "query",
+    "$db",
+    "ordered",
+    "projection",
+    "cursor",
+    "limit",
+];
+
+/// Is a text in front of a brace a command with its fields?
+pub(super) fn starts_command(text: &str) -> bool {
+    let mut words = [""; 6];
+    let mut pieces =
+        (Pieces { text: text.get(..text.floor_char_boundary(400)).unwrap_or_default(), at: 0 }).skip(1);
+    for slot in &mut words {
+        *slot = match pieces.next() {
+            Some(Piece::Word(word) | Piece::Text(word)) => word,
+            Some(Piece::Mark(b':')) => ":",
+            Some(Piece::Mark(b',')) => ",",
+            _ => "",
+        };
+    }
+    let [command, colon, _, comma, companion, second] = words;
+    colon == ":"
+        && comma == ","
+        && second == ":"
+        && COMPANIONS.contains(&companion)
+        && COMMANDS.iter().any(|(name, _)| *name == command)
+}
+
+/// Does a chunk like `db.users.find` end with a method of the shell?
+pub(super) fn is_method(chunk: &str) -> bool {
+    chunk.rsplit('.').next().is_some_and(|method| COMMANDS.iter().any(|(name, _)| *name == method))
+}
+
 /// Does the command change anything?
 pub(super) fn writes(statement: &str) -> bool {
     let mut is_first_key = true;

@@ -32,13 +32,16 @@ pub(super) fn pair(scanner: &mut Scanner, cue: Cue, start: usize, end: usize) ->
     let kind = match cue {
         Cue::Credential => Kind::Credential,
         Cue::User => Kind::User,
-        Cue::Host | Cue::Port => Kind::Host,
+        Cue::Host | Cue::Port | Cue::Data => Kind::Host,
         Cue::Database => Kind::Database,
         Cue::Value | Cue::Parameters => Kind::Value,
         Cue::Statement => Kind::Sql,
         Cue::Path => Kind::Path,
         Cue::Identifier => Kind::Identifier,
         Cue::Stack => Kind::Stack,
+        Cue::Name if is_secret_compound(scanner, start, end) => {
+            return pair(scanner, Cue::Credential, start, end);
+        }
         Cue::Name => return storage_key(scanner, end),
         _ => return false,
     };
@@ -46,6 +49,8 @@ pub(super) fn pair(scanner: &mut Scanner, cue: Cue, start: usize, end: usize) ->
         return false;
     };
     let at = separator.value;
+    let (is_equals, is_known) =
+        (separator.is_equals, scanner.slice(start, end).eq_ignore_ascii_case("value"));
     if is_word(scanner.before(start)) || (scanner.before(start) == b'.' && !separator.is_tight) {
         return false;
     }
@@ -55,10 +60,78 @@ pub(super) fn pair(scanner: &mut Scanner, cue: Cue, start: usize, end: usize) ->
         Cue::Parameters => parameters(scanner, at),
         Cue::Credential => credential(scanner, at, start, separator),
         // In prose and in code these are ordinary words: only a tight `=`, or a quoted key, makes a pair of them.
-        Cue::Value | Cue::Path | Cue::Stack if !separator.is_equals && !is_quoted_key => false,
+        Cue::Value if !is_equals && is_known && !is_quoted_key => {
+            scanner.is_driver_text() && value(scanner, kind, at, separator, is_quoted_key)
+        }
+        Cue::Value | Cue::Path | Cue::Stack if !is_equals && !is_quoted_key => false,
         _ if !separator.is_tight && !is_quoted_key && !scanner.is_driver_text() => false,
         _ => value(scanner, kind, at, separator, is_quoted_key),
     }
+}
+
+/// Does a key that the table does not hold name a secret: `clientSecret`, `redis_auth_token`, `secret_access_key`?
+pub(super) fn is_secret_key(word: &[u8]) -> bool {
+    const TAILS: &[&str] = &[
+        "password",
+        "passwd",
+        "passwort",
+        "secret",
+        "token",
+        "passphrase",
+        "apikey",
+        "secretkey",
+        "_pwd",
+        "_pass",
+        "credentials",
+        "dsn",
+    ];
+    let ends = |tail: &str| {
+        word.len()
+            .checked_sub(tail.len())
+            .and_then(|start| word.get(start..))
+            .is_some_and(|end| end.eq_ignore_ascii_case(tail.as_bytes()))
+    };
+    let is_compound_key = || {
+        ends("key")
+            && ["secret", "access", "api", "private", "auth", "signing", "encryption"]
+                .iter()
+                .any(|part| contains(word, part))
+    };
+    TAILS.iter().any(|tail| ends(tail)) || is_compound_key()
+}
+
+fn contains(word: &[u8], part: &str) -> bool {
+    word.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
+}
+
+/// `x-api-key`, `access-key`.
+fn is_secret_compound(scanner: &Scanner, start: usize, end: usize) -> bool {
+    let before = scanner.slice(start.saturating_sub(12), start);
+    scanner.slice(start, end).eq_ignore_ascii_case("key")
+        && ["api-", "access-", "secret-", "private-", "auth-", "api ", "access "].iter().any(|word| {
+            before.len() >= word.len()
+                && before.get(before.len() - word.len()..).is_some_and(|tail| tail.eq_ignore_ascii_case(word))
+        })
+}
+
+/// `COPY t, line 3, column c: "x"`, `JSON data, line 1: …`: what follows is data.
+pub(super) fn data_line(scanner: &mut Scanner, start: usize, end: usize) -> bool {
+    if !scanner.slice(0, start).ends_with(", ") {
+        return false;
+    }
+    let mut at = scanner.skip_blanks(end);
+    while scanner.byte(at).is_ascii_digit() {
+        at += 1;
+    }
+    if scanner.rest(at).starts_with(", column ") {
+        at = scanner.word_end(at + 9);
+    }
+    if !scanner.rest(at).starts_with(": ") {
+        return false;
+    }
+    let line = scanner.line_end(at);
+    scanner.found(Kind::Value, at + 2, line);
+    true
 }
 
 /// `key=/Table/134/1/"…"/0`: CockroachDB prints the row's key.
@@ -96,7 +169,6 @@ impl Separator {
         while matches!(scanner.byte(at), b'"' | b'\'' | b'\\' | b'`') && at < end + 3 {
             at += 1;
         }
-        let tight = at;
         at = scanner.skip_blanks(at);
         if cue == Cue::Statement {
             at += ["was:", "] :"]
@@ -104,9 +176,14 @@ impl Separator {
                 .find(|words| scanner.rest(at).starts_with(**words))
                 .map_or(0, |words| words.len() - 1);
         }
-        // `User Id=`, `user name:`
-        if matches!(cue, Cue::User | Cue::Database | Cue::Identifier)
-            && let Some(length) = ["id", "Id", "ID", "name", "Name"]
+        // `User Id=`, `user name:`, `Data Source=`
+        let is_data = cue == Cue::Data
+            && !scanner.rest(at).get(..6).is_some_and(|word| word.eq_ignore_ascii_case("source"));
+        if is_data {
+            return None;
+        }
+        if matches!(cue, Cue::User | Cue::Database | Cue::Identifier | Cue::Data)
+            && let Some(length) = ["id", "Id", "ID", "name", "Name", "source", "Source"]
                 .iter()
                 .find(|word| scanner.rest(at).starts_with(**word))
                 .map(|word| word.len())
@@ -114,6 +191,7 @@ impl Separator {
         {
             at += length;
         }
+        let touches = !matches!(scanner.before(at), b' ' | b'\t');
         let is_equals = match (scanner.byte(at), scanner.byte(at + 1)) {
             (b'=', b'=') => return None,
             (b'=', b'>') => {
@@ -130,7 +208,7 @@ impl Separator {
             _ => return None,
         };
         let value = scanner.skip_blanks(at + 1);
-        let is_tight = at <= tight + 1 && value == at + 1;
+        let is_tight = touches && value == at + 1;
         Some(Separator { value, is_equals, is_tight })
     }
 }
@@ -315,12 +393,13 @@ pub(super) fn secret(scanner: &mut Scanner, cue: Cue, start: usize, end: usize) 
         until += 1;
     }
     let value = scanner.slice(at, until);
-    let first = value.split(' ').next().unwrap_or_default().trim_end_matches([',', '.', ':', ')']);
+    let mut words = value.split(' ').map(|word| word.trim_end_matches([',', '.', ':', ')']));
+    let first = words.clone().next().unwrap_or_default();
     let is_secret = match cue {
         Cue::Scheme => {
             value.len() >= 8 && !is_vocabulary(first) && value.bytes().any(|byte| !byte.is_ascii_lowercase())
         }
-        _ => is_command && !first.is_empty() && !is_vocabulary(first),
+        _ => is_command && !first.is_empty() && words.by_ref().take(2).any(|word| !is_vocabulary(word)),
     };
     if is_secret {
         scanner.found(Kind::Credential, at, until);

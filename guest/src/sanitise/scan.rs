@@ -8,48 +8,21 @@ use alloc::vec::Vec;
 use super::cues::{CUES, Cue};
 use super::finding::{Finding, Kind};
 use super::vocabulary::is_vocabulary;
-use super::{chunk, control, instruction, pair, sql, stack};
+use super::{chunk, control, instruction, mongo, pair, sql, stack};
 
 /// How many words a cue lasts.
 const CUE_LASTS: u8 = 3;
 
 /// Texts that only drivers and servers write. In a text with one of them a quoted text without a cue is a value.
+#[rustfmt::skip]
 const DRIVER_SIGNS: &[&str] = &[
-    "SQLSTATE",
-    "ERROR:",
-    "FATAL:",
-    "DETAIL:",
-    "ORA-",
-    "Error:",
-    "Exception",
-    "E11000",
-    "errno",
-    "violates",
-    "Duplicate ",
-    "SQL syntax",
-    "SQL Server",
-    "syntax error",
-    "duplicate key",
-    "conflicted with",
-    "\nLINE ",
-    "Error from server",
-    "pq: ",
-    "ER_",
-    "Access denied",
-    "Login failed",
-    "authentication failed",
-    "ailed to connect",
-    "could not translate",
-    "not authorized on",
-    "ould not connect",
-    "does not exist",
-    "FEHLER:",
-    "ERREUR:",
-    "ERRORE:",
-    "ОШИБКА:",
-    "错误:",
-    "Code: ",
-    "ERR ",
+    "SQLSTATE", "ERROR:", "FATAL:", "DETAIL:", "CONTEXT:", "ORA-", "Error:", "Exception", "E11000", "errno", "violates", "Duplicate ", "duplicate key",
+    "SQL syntax", "SQL Server", "syntax error", "FEHLER:", "ERREUR:", "ERRORE:", "ERRO:", "ОШИБКА:", "错误:", "오류:", "エラー:", "Code: ", "ERR ",
+    "conflicted with", "LINE ", "Error from server", "pq: ", "ER_", "Access denied", "Login failed", "authentication failed", "ailed to connect",
+    "could not translate", "not authorized on", "ould not connect", "does not exist", "invalid input", "out of range", "alformed", "nrecognized",
+    "ould not convert", "annot parse", "ailed to parse", "onversion failed", "ncorrect ", "verflow", "getaddrinfo", "ECONNREFUSED", "NOPERM",
+    "has no ", "Provided username", "no viable alternative", "_exception", "Bad double", "Bad int64", "Bad timestamp", "Bad date", "Bad bool", "Duplicata", "uplicada",
+    "unauthorized for", "truncated", "Unclosed quotation", "annot open",
 ];
 
 /// The state of a walk.
@@ -69,7 +42,8 @@ pub(super) struct Scanner<'t> {
     closings: [(u8, usize); 3],
     /// The next occurrence of a set of signs, once searched for: where from, and where it is.
     searches: [(usize, Option<usize>); 3],
-    is_driver_text: Option<bool>,
+    /// A line's range, and whether it or the one before is a driver's.
+    driver_line: (usize, usize, bool),
     is_ascii: Option<bool>,
 }
 
@@ -136,7 +110,7 @@ impl<'t> Scanner<'t> {
             analysed: 0,
             closings: [(b'\'', 0), (b'"', 0), (b'`', 0)],
             searches: [(usize::MAX, None); 3],
-            is_driver_text: None,
+            driver_line: (0, 0, false),
             is_ascii: None,
         }
     }
@@ -180,10 +154,24 @@ impl<'t> Scanner<'t> {
         self.bytes.get(at..).unwrap_or_default()
     }
 
-    /// Does only a driver or a server write such a text?
+    /// Does only a driver or a server write such a line, or the one before it?
     pub(super) fn is_driver_text(&mut self) -> bool {
-        let text = self.text;
-        *self.is_driver_text.get_or_insert_with(|| DRIVER_SIGNS.iter().any(|sign| text.contains(sign)))
+        let (start, end, known) = self.driver_line;
+        if start <= self.at && self.at < end {
+            return known;
+        }
+        let line = self.line_start(self.at);
+        let before = self.line_start(line.saturating_sub(1));
+        let end = self.line_end(self.at);
+        let text = self.slice(before, end);
+        let is_driver = DRIVER_SIGNS.iter().any(|sign| text.contains(sign));
+        self.driver_line = (line, end, is_driver);
+        is_driver
+    }
+
+    fn line_start(&self, at: usize) -> usize {
+        let before = self.bytes.get(..at).unwrap_or_default();
+        before.iter().rposition(|byte| *byte == b'\n').map_or(0, |found| found + 1)
     }
 
     /// Has the text letters outside ASCII, as localised messages have?
@@ -269,6 +257,14 @@ impl<'t> Scanner<'t> {
         self.at = end;
         match CUES.get(word) {
             Some(cue) => self.cue_word(cue, start, end),
+            None if matches!(self.byte(end), b'=' | b':' | b' ' | b'"' | b'\'' | b'\\')
+                && pair::is_secret_key(word) =>
+            {
+                pair::pair(self, Cue::Credential, start, end);
+            }
+            None if self.rest(end).starts_with(": Authentication failed") => {
+                self.found(Kind::User, start, end)
+            }
             None => {
                 if self.cue != Cue::None {
                     self.follow(start, end);
@@ -287,6 +283,7 @@ impl<'t> Scanner<'t> {
             Cue::Instruction => instruction::sentence(self, start, end),
             Cue::Scheme | Cue::Secret => pair::secret(self, cue, start, end),
             Cue::Entry | Cue::Near => self.unescaped(cue, end),
+            Cue::Line => pair::data_line(self, start, end),
             Cue::Duplicate | Cue::Command | Cue::Row | Cue::Parameters => self.group(cue, end),
             _ => false,
         };
@@ -385,6 +382,7 @@ impl<'t> Scanner<'t> {
         let open = self.byte(at);
         let (close, kind) = match (cue, open) {
             (Cue::Row, b'(') => (b')', Kind::Value),
+            (Cue::Parameters, b'(') if self.is_driver_text() => (b')', Kind::Value),
             (Cue::Duplicate, b'{') => (b'}', Kind::Value),
             (Cue::Command, b'{') => (b'}', Kind::Sql),
             (Cue::Parameters, b'[') => (b']', Kind::Value),
@@ -458,7 +456,11 @@ impl<'t> Scanner<'t> {
             self.at = self.at.max(until);
             return;
         }
-        let (cue, is_driver_text, is_localised) = (self.cue, self.is_driver_text(), self.is_localised());
+        let (is_driver_text, is_localised) = (self.is_driver_text(), self.is_localised());
+        // `type integer: "x"`: a name's cue does not reach over a colon, nor over further words.
+        let follows_colon = self.slice(0, open).trim_end_matches(' ').ends_with(':');
+        let is_far = self.distance > 0 || follows_colon || content.contains(": ");
+        let cue = if self.cue == Cue::Name && is_far { Cue::None } else { self.cue };
         let kind = match cue {
             Cue::User => Some(Kind::User),
             Cue::Host | Cue::Port => Some(Kind::Host),
@@ -487,7 +489,7 @@ impl<'t> Scanner<'t> {
             _ => None,
         };
         // A whole message in quotes is looked into.
-        let kind = kind.filter(|_| content.len() < 60 || !is_sentence(content) || self.cue == Cue::Value);
+        let kind = kind.filter(|_| content.len() < 60 || !is_sentence(content) || cue == Cue::Value);
         let needs_driver = matches!(
             self.cue,
             Cue::Value | Cue::Command | Cue::Row | Cue::Path | Cue::User | Cue::Host | Cue::Database
@@ -543,7 +545,22 @@ impl<'t> Scanner<'t> {
                 let until = self.last_on_line(open, b')');
                 self.found(Kind::Value, open + 1, until);
             }
+            b'[' if matches!(self.cue, Cue::User | Cue::Value | Cue::Host)
+                && self.distance == 0
+                && self.is_driver_text() =>
+            {
+                let window =
+                    self.bytes.get(open + 1..self.line_end(open).min(open + 200)).unwrap_or_default();
+                if let Some(length) = window.iter().position(|byte| *byte == b']') {
+                    let kind = if self.cue == Cue::Value { Kind::Value } else { Kind::User };
+                    self.found(kind, open + 1, open + 1 + length);
+                }
+            }
             b'[' => instruction::markup(self),
+            b'{' if mongo::starts_command(self.rest(open)) => {
+                let until = self.last_on_line(open, b'}');
+                self.found(Kind::Sql, open + 1, until);
+            }
             _ => {}
         }
     }

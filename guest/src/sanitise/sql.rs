@@ -105,12 +105,27 @@ const BOUNDARIES: &[&str] = &[
 
 /// A word that can start a statement stands at `start`.
 pub(super) fn verb(scanner: &mut Scanner, start: usize) -> bool {
-    if !is_statement(scanner.rest(start)) {
+    // "could not create unique index": prose about a statement.
+    let before = scanner.slice(0, start).trim_end_matches(' ');
+    let is_prose = scanner.byte(start).is_ascii_lowercase()
+        && ["not", "to", "cannot", "can't", "the", "a"].iter().any(|word| before.ends_with(word));
+    if is_prose || !is_statement(scanner.rest(start)) {
         return false;
     }
     let open =
         start.checked_sub(1).filter(|at| matches!(scanner.byte(*at), b'"' | b'\'' | b'`')).unwrap_or(start);
     let until = end(scanner, open, start);
+    scanner.found(Kind::Sql, start, until);
+    true
+}
+
+/// A comment, or a command of the MongoDB shell, at `start` that a statement follows.
+pub(super) fn comment(scanner: &mut Scanner, start: usize) -> bool {
+    let next = scanner.line_end(start) + 1;
+    if !matches!(scanner.before(start), b'\n') || !is_statement(scanner.rest(next)) {
+        return false;
+    }
+    let until = boundary(scanner, next, false);
     scanner.found(Kind::Sql, start, until);
     true
 }
@@ -176,12 +191,12 @@ pub(super) fn is_statement(text: &str) -> bool {
         |word: &str| !word.is_empty() && (!is_vocabulary(word) || word.starts_with(['"', '`', '[']));
     let verb_is = |known: &str| verb.eq_ignore_ascii_case(known);
     if verb_is("SELECT") {
-        let starts = matches!(first, "*" | "(") || second == "(" || matches!(second, "," | "." | "=");
+        let starts = matches!(first, "*" | "(" | "[") || second == "(" || matches!(second, "," | "." | "=");
         let is_from = from.is_some_and(|at| {
             at > 1 && words.get(at + 1).is_none_or(|next| is_capital || names_something(next))
         });
         return starts
-            || (is_from && (has_marks || is_capital))
+            || (is_from && (has_marks || is_capital || has_equals))
             || (is_capital
                 && (first.starts_with(['\'', '"', '`', '?', '$', '@', ':', '1'])
                     || is(first, "TOP")
@@ -222,7 +237,7 @@ pub(super) fn is_statement(text: &str) -> bool {
         return is(first, "BY") || is(first, "WITH") || is(first, "USING");
     }
     if verb_is("SET") {
-        return is(first, "PASSWORD") && !is_vocabulary(second);
+        return is(first, "PASSWORD") && !is_vocabulary(if is(second, "FOR") { third } else { second });
     }
     if verb_is("COPY") {
         return is_capital && from.is_some()

@@ -53,7 +53,9 @@ pub(super) fn line(scanner: &mut Scanner) {
     if *sign == "File \"" && scanner.byte(end) == b'\n' {
         // The source line is indented deeper than its frame.
         let next = scanner.skip_blanks(end + 1);
-        if next > end + 1 + (start - line) || (next > end + 1 && start == line) {
+        let source = scanner.slice(next, scanner.line_end(next));
+        let is_source = source.contains('(') && !source.contains(": ") && !source.starts_with("File ");
+        if next > end + 1 + (start - line) || (next > end + 1 && start == line) || is_source {
             until = scanner.line_end(next);
         }
     }
