@@ -83,6 +83,8 @@ fn redaction_is_idempotent_and_leaves_nothing_to_find() {
             assert_eq!(redact(&once, level).text, once);
             assert_eq!(inspect(&once), Vec::new(), "{once}");
         }
+        // No second look was needed, so nothing went that did not have to.
+        assert_eq!(redact(&shape, Level::Diagnostic).findings, inspect(&shape));
     }
 }
 

@@ -51,13 +51,15 @@ pub(super) enum Cue {
     Command,
     /// As a key together with `source`: a host. `Data Source=…`
     Data,
+    /// `mysqli_connect('host', 'user', 'secret')`.
+    Constructor,
     /// `COPY t, line 3: "…"`: an excerpt of data.
     Line,
 }
 
 use Cue::{
-    Command, Credential, Data, Database, Duplicate, Entry, Host, Identifier, Instruction, Line, Name, Near,
-    Parameters, Path, Port, Row, Scheme, Secret, Stack, Statement, User, Value, Verb,
+    Command, Constructor, Credential, Data, Database, Duplicate, Entry, Host, Identifier, Instruction, Line,
+    Name, Near, Parameters, Path, Port, Row, Scheme, Secret, Stack, Statement, User, Value, Verb,
 };
 
 /// The words.
@@ -119,6 +121,7 @@ pub(super) static CUES: Words<Cue, 1024> = Words::new(&[
     ("contains", Row), ("enthält", Row), ("contient", Row), ("contiene", Row), ("contém", Row), ("row", Row),
     ("entry", Entry), ("eintrag", Entry), ("near", Near),
     ("dup", Duplicate),
-    ("command", Command), ("data", Data), ("line", Line),
+    ("command", Command), ("data", Data), ("roles", User), ("__construct", Constructor), ("mysqli_connect", Constructor), ("pg_connect", Constructor), ("oci_connect", Constructor),
+    ("sqlsrv_connect", Constructor), ("line", Line),
     ("enotfound", Host), ("eai_again", Host), ("econnrefused", Host), ("connecting", Host), ("username", User), ("duplicata", Value), ("duplicada", Value),
 ]);

@@ -15,11 +15,13 @@ pub(super) enum Role {
     Target,
     /// Stands between such a word and its target: `ONLY`, `IF`, `EXISTS`, `NOT`, `LATERAL`.
     Filler,
+    /// A function: its parenthesis joins it.
+    Function,
     /// A constant: `TRUE`, `FALSE`, `NULL`.
     Constant,
 }
 
-use Role::{Constant, Filler, Plain, Target, Verb, Write};
+use Role::{Constant, Filler, Function, Plain, Target, Verb, Write};
 
 /// The keywords. Words that are as common for columns (`name`, `type`, `status`) are left out: they keep their case.
 #[rustfmt::skip]
@@ -48,7 +50,7 @@ pub(super) static KEYWORDS: Words<Role, 512> = Words::new(&[
     ("RETURNING", Plain), ("OUTPUT", Plain), ("CONFLICT", Plain), ("DUPLICATE", Plain), ("KEY", Plain),
     ("NOTHING", Plain), ("DEFAULT", Plain), ("PRIMARY", Plain), ("FOREIGN", Plain), ("REFERENCES", Plain),
     ("UNIQUE", Plain), ("CHECK", Plain), ("CONSTRAINT", Plain), ("CASCADE", Plain), ("RESTRICT", Plain),
-    ("ADD", Plain), ("COLUMN", Plain), ("DATABASE", Plain), ("SCHEMA", Plain), ("FUNCTION", Plain),
+    ("ADD", Plain), ("COLUMN", Plain), ("NOLOCK", Plain), ("TABLES", Plain), ("COLUMNS", Plain), ("DATABASES", Plain), ("DATABASE", Plain), ("SCHEMA", Plain), ("FUNCTION", Plain),
     ("PROCEDURE", Plain), ("TRIGGER", Plain), ("SEQUENCE", Plain), ("ROLE", Plain), ("USER", Plain),
     ("LOGIN", Plain), ("PASSWORD", Plain), ("IDENTIFIED", Plain), ("TEMPORARY", Plain), ("TEMP", Plain),
     ("MATERIALIZED", Plain), ("RECURSIVE", Plain), ("OVER", Plain), ("PARTITION", Plain), ("WINDOW", Plain),
@@ -56,16 +58,37 @@ pub(super) static KEYWORDS: Words<Role, 512> = Words::new(&[
     ("CURRENT", Plain), ("ROW", Plain), ("MATCHED", Plain), ("SHARE", Plain), ("NOWAIT", Plain), ("SKIP", Plain),
     ("LOCKED", Plain), ("TRANSACTION", Plain), ("WORK", Plain), ("ISOLATION", Plain), ("LEVEL", Plain),
     ("READ", Plain), ("WRITE", Plain), ("COMMITTED", Plain), ("SERIALIZABLE", Plain), ("TO", Plain),
-    ("COLLATE", Plain), ("ESCAPE", Plain), ("INTERVAL", Plain), ("CAST", Plain), ("CONVERT", Plain),
-    ("COALESCE", Plain), ("NULLIF", Plain), ("COUNT", Plain), ("SUM", Plain), ("MIN", Plain), ("MAX", Plain),
-    ("AVG", Plain), ("LOWER", Plain), ("UPPER", Plain), ("NOW", Plain), ("CURRENT_TIMESTAMP", Plain),
-    ("CURRENT_DATE", Plain), ("EXTRACT", Plain), ("SUBSTRING", Plain), ("TRIM", Plain), ("DATE", Plain),
+    ("COLLATE", Plain), ("ESCAPE", Plain), ("INTERVAL", Plain), ("CAST", Function), ("CONVERT", Function),
+    ("COALESCE", Function), ("NULLIF", Function), ("COUNT", Function), ("SUM", Function), ("MIN", Function), ("MAX", Function),
+    ("AVG", Function), ("LOWER", Function), ("UPPER", Function), ("NOW", Function), ("CURRENT_TIMESTAMP", Plain),
+    ("CURRENT_DATE", Plain), ("EXTRACT", Function), ("SUBSTRING", Function), ("TRIM", Function), ("DATE", Plain),
     ("TIMESTAMP", Plain), ("PREWHERE", Plain), ("FINAL", Plain), ("SETTINGS", Plain), ("FORMAT", Plain),
     ("SAMPLE", Plain), ("ARRAY", Plain), ("GLOBAL", Plain), ("QUALIFY", Plain), ("PIVOT", Plain), ("UNPIVOT", Plain),
     ("IGNORE", Plain), ("DELAYED", Plain), ("LOW_PRIORITY", Plain), ("VARCHAR", Plain), ("INT", Plain),
     ("INTEGER", Plain), ("BIGINT", Plain), ("TEXT", Plain), ("BOOLEAN", Plain), ("NUMERIC", Plain),
     ("CONNECT", Plain), ("PRIOR", Plain), ("LEADING", Plain), ("SEPARATOR", Plain), ("WITHIN", Plain),
 ]);
+
+/// Keywords that never name a target, although they can stand where one is expected.
+pub(super) const NO_NAMES: &[&str] = &[
+    "SELECT",
+    "VALUES",
+    "WITH",
+    "TOP",
+    "LOW_PRIORITY",
+    "OR",
+    "IGNORE",
+    "SET",
+    "WHERE",
+    "TEMPORARY",
+    "TEMP",
+    "AND",
+    "AS",
+    "ON",
+    "IN",
+    "ALL",
+    "FROM",
+];
 
 /// Statements that can hold a secret are reduced to the words before it: a verb, and a noun after it or anything.
 pub(super) const SECRET_STATEMENTS: &[(&str, &[&str])] = &[

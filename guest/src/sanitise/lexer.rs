@@ -292,7 +292,7 @@ impl<'t> Lexer<'t> {
             (Kind::Mark, _) => true,
             (Kind::Word, _) => {
                 self.lists_names =
-                    is_one_of(LIST_WORDS, word) || (self.lists_names && !is_one_of(&["values"], word));
+                    is_one_of(LIST_WORDS, word) || (self.lists_names && !is_one_of(UNLIST_WORDS, word));
                 is_one_of(VALUE_WORDS, word)
             }
             _ => false,
@@ -332,10 +332,14 @@ impl Iterator for Lexer<'_> {
 }
 
 /// Words after which a double-quoted text is a value rather than a name.
-const VALUE_WORDS: &[&str] = &["like", "glob", "match", "regexp", "between", "then", "else", "return"];
+const VALUE_WORDS: &[&str] =
+    &["like", "glob", "match", "regexp", "between", "then", "else", "return", "default"];
 
 /// Words after which a parenthesis lists names.
 const LIST_WORDS: &[&str] = &["into", "table", "index", "references", "key", "unique", "on"];
+
+/// Words after which it lists no names any more.
+const UNLIST_WORDS: &[&str] = &["values", "in", "check", "where", "set", "select"];
 
 fn is_one_of(words: &[&str], word: &[u8]) -> bool {
     words.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word))

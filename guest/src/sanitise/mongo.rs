@@ -132,26 +132,62 @@ pub(super) fn writes(statement: &str) -> bool {
     false
 }
 
-/// The shape of a command: keys stay, values become `?`, arrays keep their first element.
+/// The elements of an array: equal neighbours are folded.
+#[derive(Clone, Copy, Default)]
+struct Elements {
+    is_array: bool,
+    /// Where the last element that was kept lies in the shape.
+    last: Option<(usize, usize)>,
+    /// Where the present element starts.
+    start: usize,
+}
+
+impl Elements {
+    /// Ends the present element: it goes when it is like the last one.
+    fn fold(&mut self, shape: &mut Shape) {
+        let present = (self.start, shape.text.len());
+        match self.last {
+            Some((start, end)) if shape.text.get(start..end) == shape.text.get(present.0..present.1) => {
+                shape.text.truncate(end);
+            }
+            _ => self.last = Some(present),
+        }
+    }
+}
+
+/// How deep arrays are folded.
+const DEPTH: usize = 64;
+
+/// The shape of a command: keys stay, values become `?`, equal neighbours in arrays are folded.
 pub(super) fn shape(statement: &str) -> Shape {
     let mut shape = Shape::new(statement.len().min(1024));
     let pieces = Pieces { text: statement, at: 0 };
     let mut ahead = pieces.clone();
     ahead.next();
-    // How many marks deep the writer is inside something that is left out, and the depth of the whole.
+    // The depth at which something is left out up to the next comma.
     let mut skipped: Option<usize> = None;
+    // The depth around the arguments of a constructor, `ObjectId(…)`, which is a value as a whole.
+    let mut constructor: Option<usize> = None;
     let mut depth = 0_usize;
-    let mut arrays = 0_u64;
+    let mut arrays = [Elements::default(); DEPTH];
     let mut is_target = false;
     for piece in pieces {
         let next = ahead.next();
         let is_key = matches!(next, Some(Piece::Mark(b':')));
-        let is_in_array = depth < 64 && arrays & (1 << depth) != 0;
+        if let Some(until) = constructor {
+            match piece {
+                Piece::Mark(b'(') => depth += 1,
+                Piece::Mark(b')') => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            constructor = constructor.filter(|_| depth > until);
+            continue;
+        }
         if let Some(until) = skipped {
             match piece {
                 Piece::Mark(b'{' | b'[' | b'(') => depth += 1,
                 Piece::Mark(b'}' | b']' | b')') if depth > until => depth -= 1,
-                Piece::Mark(b',') if depth == until && !is_in_array => {
+                Piece::Mark(b',') if depth == until => {
                     skipped = None;
                     continue;
                 }
@@ -167,23 +203,41 @@ pub(super) fn shape(statement: &str) -> Shape {
         match piece {
             Piece::Mark(mark @ (b'{' | b'[' | b'(')) => {
                 depth += 1;
-                if depth < 64 {
-                    arrays = (arrays & !(1 << depth)) | (u64::from(mark == b'[') << depth);
-                }
                 push(&mut shape, mark);
+                if let Some(slot) = arrays.get_mut(depth) {
+                    *slot = Elements { is_array: mark == b'[', last: None, start: shape.text.len() };
+                }
                 is_target = false;
             }
             Piece::Mark(mark @ (b'}' | b']' | b')')) => {
+                if let Some(elements) = arrays.get_mut(depth).filter(|elements| elements.is_array) {
+                    elements.fold(&mut shape);
+                }
                 depth = depth.saturating_sub(1);
                 while shape.text.ends_with([' ', ',']) {
                     shape.text.pop();
                 }
                 push(&mut shape, mark);
             }
-            Piece::Mark(b',') if is_in_array => skipped = Some(depth),
-            Piece::Mark(b',') => shape.text.push_str(", "),
+            Piece::Mark(b',') => {
+                let elements = arrays.get_mut(depth).filter(|elements| elements.is_array);
+                if let Some(elements) = elements {
+                    elements.fold(&mut shape);
+                    shape.text.push_str(", ");
+                    elements.start = shape.text.len();
+                } else {
+                    shape.text.push_str(", ");
+                }
+            }
             Piece::Mark(b':') => shape.text.push_str(": "),
             Piece::Mark(mark) => push(&mut shape, mark),
+            Piece::Word("new") if depth > 0 && !is_key => {}
+            Piece::Word(_) if depth > 0 && matches!(next, Some(Piece::Mark(b'('))) => {
+                if !shape.text.ends_with('?') {
+                    shape.text.push('?');
+                }
+                constructor = Some(depth);
+            }
             Piece::Word(word) | Piece::Text(word)
                 if is_key || matches!(next, Some(Piece::Mark(b'(' | b'.'))) || shape.text.ends_with('.') =>
             {

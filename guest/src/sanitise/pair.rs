@@ -242,6 +242,7 @@ fn credential(scanner: &mut Scanner, at: usize, key: usize, separator: Separator
         end
     };
     scanner.found(Kind::Credential, start, end);
+    scanner.at += usize::from(start > at);
     true
 }
 
@@ -303,7 +304,12 @@ fn token_end(scanner: &Scanner, start: usize, in_list: bool, in_query: bool) -> 
         }
         end += 1;
     }
-    while end > start && matches!(scanner.byte(end - 1), b')' | b']' | b'}' | b',' | b'.') {
+    // What closes around the pair is no part of it; what closes inside, as a mark does, is.
+    let opens = scanner.slice(start, end).contains(['(', '[', '{']);
+    while end > start
+        && (matches!(scanner.byte(end - 1), b',' | b'.')
+            || (!opens && matches!(scanner.byte(end - 1), b')' | b']' | b'}')))
+    {
         end -= 1;
     }
     end
@@ -321,7 +327,10 @@ fn value(scanner: &mut Scanner, kind: Kind, at: usize, separator: Separator, is_
                 window.get(..bare_end(window.as_bytes())).unwrap_or_default().trim_end_matches(['.', ':']);
             // Colons in prose: "host: not found", "user: 5 errors".
             let is_number = bare.bytes().all(|byte| byte.is_ascii_digit()) && kind != Kind::Host;
-            let is_prose = !separator.is_tight && is_vocabulary(bare) || is_number || bare.contains("::");
+            let is_prose = !separator.is_tight && is_vocabulary(bare)
+                || is_number
+                || bare.contains(['=', '('])
+                || bare.contains("::");
             if says_nothing(bare) || (is_prose && !separator.is_equals && !is_quoted_key) {
                 return false;
             }
@@ -335,6 +344,7 @@ fn value(scanner: &mut Scanner, kind: Kind, at: usize, separator: Separator, is_
         return false;
     }
     scanner.found(kind, start, end);
+    scanner.at += usize::from(start > at);
     true
 }
 

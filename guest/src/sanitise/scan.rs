@@ -38,6 +38,8 @@ pub(super) struct Scanner<'t> {
     findings: Vec<Finding>,
     /// Up to where characters were looked at as one chunk.
     pub(super) analysed: usize,
+    /// Closing quotes of texts that were looked into.
+    closed: [usize; 4],
     /// The next closing quote of each sort, once searched for; the text's length where there is none.
     closings: [(u8, usize); 3],
     /// The next occurrence of a set of signs, once searched for: where from, and where it is.
@@ -108,6 +110,7 @@ impl<'t> Scanner<'t> {
             cue_end: 0,
             findings: Vec::new(),
             analysed: 0,
+            closed: [usize::MAX; 4],
             closings: [(b'\'', 0), (b'"', 0), (b'`', 0)],
             searches: [(usize::MAX, None); 3],
             driver_line: (0, 0, false),
@@ -284,6 +287,7 @@ impl<'t> Scanner<'t> {
             Cue::Scheme | Cue::Secret => pair::secret(self, cue, start, end),
             Cue::Entry | Cue::Near => self.unescaped(cue, end),
             Cue::Line => pair::data_line(self, start, end),
+            Cue::Constructor | Cue::Host => self.arguments(end),
             Cue::Duplicate | Cue::Command | Cue::Row | Cue::Parameters => self.group(cue, end),
             _ => false,
         };
@@ -394,6 +398,16 @@ impl<'t> Scanner<'t> {
         true
     }
 
+    /// `connect('…', 'user', 'secret')`: positional arguments.
+    fn arguments(&mut self, end: usize) -> bool {
+        let is_call = self.byte(end) == b'(' && matches!(self.byte(end + 1), b'\'' | b'"');
+        if is_call {
+            let until = self.last_on_line(end, b')');
+            self.found(Kind::Credential, end + 1, until);
+        }
+        is_call
+    }
+
     /// The index of the last `close` on the line, or the line's end.
     pub(super) fn last_on_line(&self, at: usize, close: u8) -> usize {
         let end = self.line_end(at);
@@ -430,7 +444,8 @@ impl<'t> Scanner<'t> {
     fn quote(&mut self) {
         let open = self.at;
         // An apostrophe, or the end of a quoted text that was looked into.
-        if is_word(self.before(open)) && self.before(open) < 0x80 {
+        let is_apostrophe = is_word(self.before(open)) && self.before(open) < 0x80;
+        if is_apostrophe || self.closed.contains(&open) || ends_with_mark(self.slice(0, open)) {
             self.at += 1;
             return;
         }
@@ -450,6 +465,8 @@ impl<'t> Scanner<'t> {
             return;
         }
         self.at = inner;
+        self.closed.rotate_right(1);
+        self.closed[0] = close;
         if sql::is_statement(content) {
             let until = sql::end(self, open, inner);
             self.found(Kind::Sql, inner, until);
@@ -473,9 +490,9 @@ impl<'t> Scanner<'t> {
             | Cue::Command
             | Cue::Row
             | Cue::Duplicate => Some(Kind::Value),
-            Cue::Credential | Cue::Secret => Some(Kind::Credential),
-            Cue::Statement => Some(Kind::Sql),
-            Cue::Identifier => Some(Kind::Identifier),
+            Cue::Credential | Cue::Secret if self.distance == 0 => Some(Kind::Credential),
+            Cue::Statement if self.distance == 0 => Some(Kind::Sql),
+            Cue::Identifier if self.distance == 0 => Some(Kind::Identifier),
             Cue::Name => None,
             _ if content.is_empty()
                 || is_sentence(content)
@@ -516,6 +533,13 @@ impl<'t> Scanner<'t> {
         const PAIRS: &[(&str, &str)] =
             &[("«", "»"), ("»", "«"), ("“", "”"), ("„", "“"), ("「", "」"), ("‘", "’"), ("『", "』")];
         let rest = self.rest(start);
+        if self.closed.contains(&start)
+            || (rest.starts_with(['»', '”', '“'])
+                && ends_with_mark(self.slice(0, start).trim_end_matches(' ')))
+        {
+            self.at += rest.chars().next().map_or(1, char::len_utf8);
+            return;
+        }
         if let Some((open, close)) = PAIRS.iter().find(|(open, _)| rest.starts_with(open))
             && let Some(length) = rest.bytes().take(400).count().checked_sub(open.len())
             && let Some(found) = rest
@@ -545,8 +569,9 @@ impl<'t> Scanner<'t> {
                 let until = self.last_on_line(open, b')');
                 self.found(Kind::Value, open + 1, until);
             }
+            b'[' if mark_length(self.rest(open + 1)).is_some() => {}
             b'[' if matches!(self.cue, Cue::User | Cue::Value | Cue::Host)
-                && self.distance == 0
+                && self.skip_blanks(self.cue_end) == open
                 && self.is_driver_text() =>
             {
                 let window =
@@ -633,6 +658,11 @@ fn floor(text: &str, start: usize, length: usize) -> usize {
 /// The length of the typed mark that a text starts with.
 pub(super) fn mark_length(text: &str) -> Option<usize> {
     Kind::ALL.iter().find_map(|kind| text.starts_with(kind.mark()).then(|| kind.mark().len()))
+}
+
+/// Does a text end with a typed mark?
+fn ends_with_mark(text: &str) -> bool {
+    text.ends_with(']') && Kind::ALL.iter().any(|kind| text.ends_with(kind.mark()))
 }
 
 /// Does the text hold nothing but marks, white space and punctuation?

@@ -21,8 +21,9 @@ pub(super) fn line(scanner: &mut Scanner) {
     let start = scanner.skip_blanks(line);
     let rest = scanner.rest(start);
     if is_excerpt(scanner, start) {
-        let label = scanner.slice(start, start + 24).find(": ").map_or(0, |found| found + 2);
         let end = scanner.line_end(start);
+        let label =
+            scanner.slice(start, end).find(": ").filter(|found| *found < 24).map_or(0, |found| found + 2);
         return scanner.found(Kind::Sql, start + label, end);
     }
     let Some(sign) = STARTS.iter().find(|sign| rest.starts_with(**sign)) else {

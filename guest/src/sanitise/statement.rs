@@ -4,7 +4,9 @@ use alloc::string::String;
 
 use super::cut;
 use super::dialect::Dialect;
-use super::keywords::{KEYWORDS, OBJECT_FILLERS, Role, SECRET_NAMES, SECRET_STATEMENTS, SECRET_WORDS};
+use super::keywords::{
+    KEYWORDS, NO_NAMES, OBJECT_FILLERS, Role, SECRET_NAMES, SECRET_STATEMENTS, SECRET_WORDS,
+};
 use super::lexer::{Kind, Lexer, Token};
 use super::mongo;
 
@@ -202,7 +204,7 @@ impl<'t> Writer<'t> {
         self.expect = Expect::Nothing;
         let text = &mut self.shape.text;
         let is_listed = matches!(self.groups.get(self.depth), Some(Group::List | Group::Row));
-        if is_listed && (text.ends_with("(?, ") || text.ends_with("(?,") || text.ends_with(", ?,")) {
+        if is_listed && (text.ends_with("[?,") || text.ends_with("(?,") || text.ends_with(", ?,")) {
             text.pop();
         } else if !text.ends_with('?') {
             self.push("?", token);
@@ -257,7 +259,12 @@ impl<'t> Writer<'t> {
     fn word(&mut self, token: Token) -> Option<()> {
         let word = self.slice(token);
         let follows_dot = self.shape.text.ends_with('.');
-        let entry = if follows_dot { None } else { KEYWORDS.entry(word.as_bytes()) };
+        let is_name = |(keyword, role): &(&str, Role)| {
+            self.expect == Expect::Target
+                && !matches!(role, Role::Filler | Role::Target)
+                && !NO_NAMES.contains(keyword)
+        };
+        let entry = KEYWORDS.entry(word.as_bytes()).filter(|entry| !follows_dot && !is_name(entry));
         if let Some(secret) = SECRET_WORDS.iter().find(|known| known.eq_ignore_ascii_case(word)) {
             self.push(secret, token);
             self.shape.text.push_str(" ?");
@@ -287,7 +294,7 @@ impl<'t> Writer<'t> {
         }
         self.keyword(keyword, role);
         self.push(keyword, token);
-        self.last_keyword = keyword;
+        self.last_keyword = if role == Role::Function { "" } else { keyword };
         Some(())
     }
 
@@ -405,6 +412,14 @@ impl<'t> Writer<'t> {
         match mark {
             "(" => self.open(token),
             ")" => self.close(token),
+            "[" => {
+                self.push("[", token);
+                self.enter(Group::List);
+            }
+            "]" => {
+                self.depth = self.depth.saturating_sub(1);
+                self.push("]", token);
+            }
             ";" => {
                 self.is_separated = !self.shape.text.is_empty();
                 self.is_statement_start = true;
@@ -452,6 +467,10 @@ impl<'t> Writer<'t> {
         } else {
             self.push("(", token);
         }
+        self.enter(group);
+    }
+
+    fn enter(&mut self, group: Group) {
         self.depth += 1;
         if let Some(slot) = self.groups.get_mut(self.depth) {
             *slot = group;
@@ -511,7 +530,7 @@ fn is_one_of(words: &[&str], word: &str) -> bool {
 /// A 64-bit hash, eight bytes at a time: multiply and rotate, then MurmurHash3's finaliser.
 fn hash(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut hash = bytes.len() as u64;
+    let mut hash = FACTOR ^ bytes.len() as u64;
     let (words, rest) = bytes.as_chunks();
     let mut last = [0; 8];
     last.iter_mut().zip(rest).for_each(|(slot, byte)| *slot = *byte);

@@ -11,6 +11,7 @@ const WRITING_PAIRS: &[(&str, &str)] = &[
     ("DELETE", "FROM"),
     ("MERGE", "INTO"),
     ("REPLACE", "INTO"),
+    ("BULK", "INSERT"),
     ("TRUNCATE", "TABLE"),
     ("DROP", "TABLE"),
     ("CREATE", "TABLE"),
@@ -127,9 +128,15 @@ impl<'t> Reader<'t> {
         }
         let is_block =
             self.dialect == Dialect::Oracle && before.eq_ignore_ascii_case("BEGIN") && verb_is("BEGIN");
-        let is_free = matches!(self.dialect, Dialect::SqlServer | Dialect::Generic)
-            && !is_one_of(&[".", ",", "AS"], before)
-            && WRITING_PAIRS.iter().any(|(first, second)| is(first) && next.eq_ignore_ascii_case(second));
+        let starts_anywhere = matches!(self.dialect, Dialect::SqlServer | Dialect::Generic)
+            && !is_one_of(&[".", ",", "AS", "FOR", "KEY", "ON", "DO"], before);
+        let is_free = starts_anywhere
+            && (WRITING_PAIRS.iter().any(|(first, second)| is(first) && next.eq_ignore_ascii_case(second))
+                || (is("UPDATE")
+                    && self.lexer.clone().take(6).any(|token| is_one_of(&["SET"], self.slice(Some(token)))))
+                || (self.dialect == Dialect::SqlServer
+                    && (is("EXEC") || is("EXECUTE"))
+                    && !is_one_of(&["AS"], next)));
         is_free || (is_block && role.is_none() && next != ";")
     }
 
