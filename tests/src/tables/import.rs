@@ -5,17 +5,18 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::rules::{self, Decision, Fact, Rule};
-use super::{Row, SPECS, Spec, lines, order, write};
+use super::rules::{self, Confirmed, Decision, Fact, Rule};
+use super::{Key, Keys, Row, SPECS, Spec, lines, order, spelling, write};
 
 /// Rebuilds every table in `folder` from the raw facts and the rules beside the tables.
 pub fn import(facts: &Path, folder: &Path) -> Result<()> {
     let rules_folder = folder.join("rules");
     let common = rules::read(&rules_folder.join("common.tsv"))?;
+    let confirmed = rules::read_confirmed(&rules_folder.join("confirmed.tsv"))?;
     for spec in SPECS {
         let own = rules::read(&rules_folder.join(format!("{}.tsv", spec.id)))?;
         let facts = read_facts(&facts.join(format!("{}.tsv", spec.id)))?;
-        let rows = build(spec, &facts, &own, &common).with_context(|| format!("table {}", spec.id))?;
+        let rows = build(spec, &facts, &own, &common, &confirmed).with_context(|| format!("table {}", spec.id))?;
         write(folder, spec, &rows)?;
     }
     Ok(())
@@ -44,34 +45,50 @@ fn read_facts(path: &Path) -> Result<Vec<Fact>> {
 }
 
 /// Applies the rules to the facts of one table. The first row of a key wins.
-fn build(spec: &Spec, facts: &[Fact], own: &[Rule], common: &[Rule]) -> Result<Vec<Row>> {
+fn build(
+    spec: &Spec,
+    facts: &[Fact],
+    own: &[Rule],
+    common: &[Rule],
+    confirmed: &Confirmed,
+) -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
     let mut decided = BTreeSet::new();
-    for fact in facts.iter().flat_map(|fact| renamed(fact, own)) {
+    for mut fact in facts.iter().flat_map(|fact| renamed(fact, own)) {
+        if let Some(source) = confirmed.get(&(spec.id.to_owned(), fact.code.clone())) {
+            fact.source.clone_from(source);
+        }
         if let Some(row) = decide(&fact, own, common)?
             && decided.insert(fact.code.clone())
         {
             rows.push(row);
         }
     }
-    for rule in own.iter().filter(|rule| rule.is_exact() && rule.rename.is_none()) {
-        let fact = Fact {
-            code: match &rule.pattern {
-                rules::Pattern::Code(code) => code.clone(),
-                _ => continue,
-            },
-            name: String::new(),
-            category: String::new(),
-            source: String::new(),
-        };
-        // A rule without a source only reads a fact; related tables share such rules, so the fact may be absent.
-        let is_addition = !rule.source.is_empty() && matches!(rule.decision, Decision::Read(..));
-        if is_addition && decided.insert(fact.code.clone()) {
-            rows.push(row(&fact, rule)?);
+    // A rule without a source only reads a fact; related tables share such rules, so the fact may be absent.
+    let additions = own.iter().filter(|rule| rule.is_exact() && rule.rename.is_none() && !rule.source.is_empty());
+    for rule in additions.filter(|rule| matches!(rule.decision, Decision::Read(..))) {
+        let rules::Pattern::Code(code) = &rule.pattern else { continue };
+        for code in codes(spec.keys, code) {
+            let fact = Fact { code, name: String::new(), category: String::new(), source: String::new() };
+            if decided.insert(fact.code.clone()) {
+                rows.push(row(&fact, rule)?);
+            }
         }
     }
     rows.sort_by(|left, right| order(spec.keys, left, right));
     Ok(rows)
+}
+
+/// The code, or every number of a range (`50001..50999`, `ORA-20001..ORA-20999`).
+fn codes(keys: Keys, code: &str) -> Vec<String> {
+    let ends = code.split_once("..").map(|(first, last)| (Key::parse(keys, first), Key::parse(keys, last)));
+    let (prefix, digits) = spelling(keys);
+    match ends {
+        Some((Key::Number(first), Key::Number(last))) => {
+            (first..=last).map(|number| format!("{prefix}{number:0digits$}")).collect()
+        }
+        _ => vec![code.to_owned()],
+    }
 }
 
 /// The fact under the key or keys (`KEY & KEY`) that its table stores it under.

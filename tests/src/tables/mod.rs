@@ -173,6 +173,14 @@ fn is_code_before_text(code: &str) -> bool {
     code.is_empty() || code.ends_with('+')
 }
 
+/// What stands before the numbers of such keys, and how many digits they have.
+pub fn spelling(keys: Keys) -> (&'static str, usize) {
+    match keys {
+        Keys::Prefixed(prefix, digits) => (prefix, digits),
+        Keys::Numbers | Keys::Names => ("", 0),
+    }
+}
+
 /// The folder of the tables in this repository.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../guest/tables")

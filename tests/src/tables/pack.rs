@@ -9,7 +9,7 @@ use retort::codes::Code;
 use retort::systems::System;
 use retort::words::Category;
 
-use super::{Key, Keys, Reading, Row, SPECS, Spec, Symbols, lines, mark_words, read_all};
+use super::{Key, Reading, Row, SPECS, Spec, Symbols, lines, mark_words, read_all, spelling};
 
 /// The packed file's place, relative to the folder of the tables.
 pub const PACKED: &str = "../src/tables/packed.rs";
@@ -177,14 +177,6 @@ fn add_number(runs: &mut Vec<Run>, number: u16, reading: u8) {
     match last {
         Some(run) => run.more += 1,
         None => runs.push(Run { start: number, more: 0, reading }),
-    }
-}
-
-/// How the table spells its numbers.
-fn spelling(keys: Keys) -> (&'static str, usize) {
-    match keys {
-        Keys::Prefixed(prefix, digits) => (prefix, digits),
-        Keys::Numbers | Keys::Names => ("", 0),
     }
 }
 

@@ -5,6 +5,7 @@
 //! `=> KEY` to store the row under another key (its `*` is what the first `*` of the glob matched). Condition `-`
 //! drops the row, `.` leaves the decision to the rules below. An exact code that the facts do not have adds a row.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -12,6 +13,9 @@ use retort::codes::{Code, Proof};
 use retort::recognise::Marks;
 
 use super::{Reading, lines, parse_condition, parse_marks, parse_proof};
+
+/// Where a row was found since it was recalled, by table and code.
+pub type Confirmed = BTreeMap<(String, String), String>;
 
 /// What a rule looks at.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,6 +102,17 @@ pub fn read(path: &Path) -> Result<Vec<Rule>> {
     let text = std::fs::read_to_string(path)?;
     lines(&text)
         .map(|(number, columns)| read_rule(&columns).with_context(|| format!("{}:{number}", path.display())))
+        .collect()
+}
+
+/// Reads the list of rows that were confirmed: `table code source`.
+pub fn read_confirmed(path: &Path) -> Result<Confirmed> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("{}", path.display()))?;
+    lines(&text)
+        .map(|(number, columns)| {
+            let [table, code, source] = columns[..] else { bail!("{}:{number}: not 3 columns", path.display()) };
+            Ok(((table.to_owned(), code.to_owned()), source.to_owned()))
+        })
         .collect()
 }
 
