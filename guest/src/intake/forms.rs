@@ -125,6 +125,7 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("%c[", Telling, None),
     ("%c(", Telling, None),
     ("%c~-~", Telling, None),
+    ("%c\n", Telling, None),
     ("[%s]~", Telling, None),
     ("%s:~", Leading, None),
     ("%d (%s):~", Telling, None),
@@ -132,7 +133,9 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("%o ", First, None),
     ("(error) %o ", First, None),
     ("HTTP %h~", Leading, None),
-    ("%h %*:~", Leading, None),
+    ("%h GET http%*: ~", Leading, None),
+    ("%h POST http%*: ~", Leading, None),
+    ("%h PUT http%*: ~", Leading, None),
     ("%h~", Leading, None),
     (" (SQLSTATE %s)", Trailing, None),
     (" (SQLSTATE=%s)", Trailing, None),
@@ -295,7 +298,7 @@ fn take<'t>(pattern: &str, text: &'t str) -> Option<Match<'t>> {
             '~' => rest = rest.trim_start(),
             '%' => {
                 let kind = letters.next()?;
-                let len = length(kind, rest, letters.clone().next())?;
+                let len = length(kind, rest, letters.as_str())?;
                 let (taken, left) = rest.split_at_checked(len)?;
                 match kind {
                     'x' => found.hexadecimal = Some(taken),
@@ -330,7 +333,7 @@ const fn sign_kind(kind: char) -> Option<SignKind> {
 }
 
 /// How many bytes a capture takes, where it can.
-fn length(kind: char, text: &str, next: Option<char>) -> Option<usize> {
+fn length(kind: char, text: &str, pattern: &str) -> Option<usize> {
     match kind {
         'd' | 'n' | 'r' => run(text, 9, |byte| byte.is_ascii_digit()),
         'h' => run(text, 4, |byte| byte.is_ascii_digit()).filter(|len| *len == 3),
@@ -347,7 +350,7 @@ fn length(kind: char, text: &str, next: Option<char>) -> Option<usize> {
         'k' => kind_of_error(text),
         'p' => prefixed(text),
         'c' => class(text),
-        '*' => gap(text, next?),
+        '*' => gap(text, pattern.split(['~', '%']).next()?),
         _ => None,
     }
 }
@@ -406,13 +409,16 @@ const ERROR_ENDINGS: &[&str] = &[
     "Canceled",
     "Timeout",
     "Refused",
+    "Failed",
+    "Exceeded",
+    "Denied",
     "ConnectionBad",
 ];
 
 /// Up to the next `end`, on the same line and without a quote.
-fn gap(text: &str, end: char) -> Option<usize> {
+fn gap(text: &str, end: &str) -> Option<usize> {
     for (at, letter) in text.char_indices() {
-        if letter == end {
+        if text.get(at..).is_some_and(|rest| rest.starts_with(end)) {
             return Some(at);
         }
         if at > LONGEST_GAP || matches!(letter, '\n' | '"' | '\'' | '`') {

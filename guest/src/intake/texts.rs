@@ -60,6 +60,7 @@ const APPENDED: &[&str] = &[
     " Detail: ",
     " Hint: ",
     " Position: ",
+    " Location: ",
     " ### ",
     "\\n",
     "',)",
@@ -108,7 +109,7 @@ pub(super) fn read(text: &str, mut note: impl FnMut(&Match<'_>, Place)) -> Text 
     let whole = cut(text);
     let mut starts = Vec::new();
     let mut place = Place::Form;
-    let mut at = blanks(&whole, 0);
+    let mut at = blanks(&whole, message_of_log(&whole));
     let mut taken = 0;
     starts.push(at);
     loop {
@@ -138,6 +139,17 @@ pub(super) fn read(text: &str, mut note: impl FnMut(&Match<'_>, Place)) -> Text 
     Text { whole, starts }
 }
 
+/// Where the message of a line in logfmt begins (`time="…" level=error msg="…`); 0 where the text is none.
+fn message_of_log(text: &str) -> usize {
+    const STARTS: &[&str] = &["time=", "ts=", "t=", "level=", "timestamp="];
+    const MESSAGES: &[&str] = &[" msg=\"", " message=\"", " err=\"", " error=\""];
+    if !STARTS.iter().any(|start| text.starts_with(start)) {
+        return 0;
+    }
+    let begins = MESSAGES.iter().filter_map(|words| Some(text.find(words)? + words.len()));
+    begins.min().unwrap_or(0)
+}
+
 /// The trailing form at the end of the line on which the server's own words begin.
 fn read_end(whole: &str, starts: &[usize], note: &mut impl FnMut(&Match<'_>, Place)) {
     let Some(core) = starts.last().and_then(|start| whole.get(*start..)) else { return };
@@ -160,7 +172,7 @@ fn read_end(whole: &str, starts: &[usize], note: &mut impl FnMut(&Match<'_>, Pla
 /// string stands behind a quote.
 fn seek(whole: &str, from: usize) -> Option<(usize, bool)> {
     let rest = whole.get(from..)?;
-    let is_print = is_print(rest);
+    let mut is_print = false;
     let mut open = None;
     let mut is_behind_quote = false;
     let mut is_escaped = false;
@@ -173,6 +185,7 @@ fn seek(whole: &str, from: usize) -> Option<(usize, bool)> {
         if is_start && rest.get(at..).is_some_and(forms::is_telling) {
             return Some((from + at, is_behind_quote || open.is_some()));
         }
+        is_print |= !is_behind_quote && rest.get(at..).is_some_and(begins_print);
         match open {
             _ if is_escaped => is_escaped = false,
             Some(_) if letter == '\\' => is_escaped = true,
@@ -187,7 +200,7 @@ fn seek(whole: &str, from: usize) -> Option<(usize, bool)> {
 }
 
 /// Does a print of values begin here: a bracket with a quote or a bracket behind it?
-fn is_print(text: &str) -> bool {
+fn begins_print(text: &str) -> bool {
     let inside = text.strip_prefix(['(', '[', '{']);
     inside.is_some_and(|rest| rest.starts_with(['\'', '"', '(', '[', '{']))
 }

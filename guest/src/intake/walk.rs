@@ -131,6 +131,7 @@ impl Walk {
             Role::Part | Role::Block => self.part_or_cause(value, fault, false),
             Role::Cause => self.part_or_cause(value, fault, true),
             Role::Content | Role::Detail | Role::Severity => {}
+            Role::Address => value.as_text().into_iter().for_each(|url| self.votes.count(Where::Text, url)),
             Role::Stack => self.stack(value),
             Role::Constraint => self.evidence.constraints.extend(value.as_text().map(ToOwned::to_owned)),
             Role::Labels => self.labels(value),

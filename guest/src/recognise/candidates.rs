@@ -1,6 +1,7 @@
 //! Signs → candidates: every look-up that the tables answer, with how telling it is.
 
 use alloc::borrow::ToOwned;
+use alloc::format;
 use alloc::vec::Vec;
 
 use crate::codes::{Code, Proof};
@@ -98,8 +99,12 @@ impl Search<'_> {
             _ => None,
         };
         let own = own.or_else(|| {
-            let row = tables::by_name(self.system, &sign.text)?;
-            Some((row, if sqlstate(sign).is_some() { Rank::SqlState } else { Rank::Code }))
+            let rank = match sqlstate(sign) {
+                Some(state) if state.ends_with("000") => Rank::SqlStateClass,
+                Some(_) => Rank::SqlState,
+                None => Rank::Code,
+            };
+            Some((self.named(&sign.text)?, rank))
         });
         if let Some((row, rank)) = own {
             let rank = if is_catch_all(&row) { Rank::CatchAll } else { rank };
@@ -114,13 +119,22 @@ impl Search<'_> {
         self.number(sign, Layer::Http, Rank::Http);
     }
 
+    /// The system's row of a name, also where an SDK leaves the `Exception` at its end away.
+    fn named(&self, name: &str) -> Option<Row> {
+        tables::by_name(self.system, name).or_else(|| {
+            let is_short =
+                name.ends_with(|last: char| last.is_ascii_lowercase()) && !name.ends_with("Exception");
+            is_short.then(|| tables::by_name(self.system, &format!("{name}Exception")))?
+        })
+    }
+
     /// A class: in the system's table, else in those of pools, mappers and transport.
     fn class(&mut self, sign: &Sign) {
         if sign.text == "SyntaxError" && !self.has_line_number() {
             // The runtime's own: a script or a reply that did not parse.
             return;
         }
-        match tables::by_name(self.system, &sign.text) {
+        match self.named(&sign.text) {
             Some(row) => {
                 let rank = if is_catch_all(&row) { Rank::CatchAll } else { Rank::Class };
                 self.with_text(sign, row, rank);
@@ -141,7 +155,7 @@ impl Search<'_> {
         for (layer, rank) in LAYERS {
             let call = self.fault.system_call.as_deref().and_then(phase_of_call);
             let at_call =
-                call.and_then(|call| tables::layer(layer, alloc::format!("{}@{call}", sign.text).as_str()));
+                call.and_then(|call| tables::layer(layer, format!("{}@{call}", sign.text).as_str()));
             let Some(row) = at_call.or_else(|| tables::layer(layer, sign.text.as_str())) else { continue };
             let key = key(&row).unwrap_or(&sign.text).to_owned();
             for core in self.fault.texts.iter().flat_map(|text| text.cores()) {

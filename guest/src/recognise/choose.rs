@@ -37,12 +37,16 @@ pub(super) fn choose(mut candidates: Vec<Candidate>, evidence: &Evidence) -> Opt
     Some(weigh(best, &candidates, evidence).clone())
 }
 
-/// The server's own words beside a class that stands for several conditions.
+/// The server's own words beside a class or a code that stands for several conditions.
 fn refine<'a>(best: &'a Candidate, candidates: &'a [Candidate]) -> &'a Candidate {
+    let is_coarse = best.rank == Rank::Class
+        || (best.rank == Rank::Code && matches!(best.row.code, Code::StateConflict | Code::DatabaseError));
     let words =
         candidates.iter().find(|at| at.rank == Rank::Text && at.fault == best.fault && at.layer.is_none());
     match words {
-        Some(words) if best.rank == Rank::Class && words.row.code != best.row.code => words,
+        Some(words) if is_coarse && (words.row.code, words.row.proof) != (best.row.code, best.row.proof) => {
+            words
+        }
         _ => best,
     }
 }

@@ -140,7 +140,7 @@ fn mariadb_speaks_mysqls_texts_but_not_its_numbers() {
 fn layers_answer_numbers_and_names() {
     assert_eq!(
         layer(Layer::Http, 429),
-        row(Code::RateLimited, Proof::Rejected, &[], "http/429", Some("429"))
+        row(Code::RateLimited, Proof::NeverSent, &[], "http/429", Some("429"))
     );
     assert_eq!(
         layer(Layer::Grpc, "DEADLINE_EXCEEDED"),
