@@ -11,7 +11,7 @@ CORE := $(OUT)/retort.core.wasm
 export RETORT_COMPONENT := $(CURDIR)/$(COMPONENT)
 export RETORT_CORE := $(CURDIR)/$(CORE)
 # One selection of crates and one profile for everything native, so that wasmtime is compiled once.
-NATIVE := --release --workspace --exclude retort-component
+NATIVE := --release --workspace
 RETORT := target/release/retort
 
 .PHONY: help component build demo test lint bench fuzz drill packages target

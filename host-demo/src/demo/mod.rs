@@ -33,7 +33,7 @@ pub enum Error {
     Pool(#[from] r2d2::Error),
     /// An error that was to be provoked did not come.
     #[error("{title} was expected to fail")]
-    NoError {
+    Spared {
         /// What was tried.
         title: &'static str,
     },

@@ -190,7 +190,7 @@ fn pool_exhausted(file: &Path) -> Result<Incident, Error> {
     let _held = pool.get()?;
     let title = "pool exhausted before sending";
     let Err(error) = pool.get_timeout(Duration::from_millis(50)) else {
-        return Err(Error::NoError { title });
+        return Err(Error::Spared { title });
     };
     let mut incident = write(title, WRITE, &adapters::r2d2(&error), &["orders"]);
     incident.report["operation"]["phase"] = "acquire".into();
@@ -212,5 +212,5 @@ fn commit_lost() -> Incident {
 }
 
 fn expect_error<T>(title: &'static str, result: rusqlite::Result<T>) -> Result<rusqlite::Error, Error> {
-    result.err().ok_or(Error::NoError { title })
+    result.err().ok_or(Error::Spared { title })
 }
