@@ -260,6 +260,18 @@ impl Typed for Component {
         typed!(self, call_budget(tokens, event, capacity), 0)
     }
 
+    fn redact(&self, text: &str, level: &str) -> typed::Redaction {
+        typed!(self, call_redact(text, level), fault::typed::redaction(text))
+    }
+
+    fn inspect(&self, text: &str) -> Vec<typed::Finding> {
+        typed!(self, call_inspect(text), fault::typed::findings(text))
+    }
+
+    fn fingerprint(&self, statement: &str, dialect: &str) -> typed::StatementFingerprint {
+        typed!(self, call_fingerprint(statement, dialect), fault::typed::fingerprint())
+    }
+
     fn render(&self, envelope: &typed::Envelope, format: &str) -> String {
         typed!(self, call_render(envelope, format), fault::rendered())
     }

@@ -61,6 +61,15 @@ pub trait Typed: Send + Sync {
     /// Retry tokens after an event.
     fn budget(&self, tokens: u32, event: &str, capacity: u32) -> u32;
 
+    /// Replaces what should not be published.
+    fn redact(&self, text: &str, level: &str) -> typed::Redaction;
+
+    /// Finds what should not be published.
+    fn inspect(&self, text: &str) -> Vec<typed::Finding>;
+
+    /// Strips a statement of literals and comments.
+    fn fingerprint(&self, statement: &str, dialect: &str) -> typed::StatementFingerprint;
+
     /// Writes an envelope for a carrier.
     fn render(&self, envelope: &typed::Envelope, format: &str) -> String;
 

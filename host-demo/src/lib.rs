@@ -24,6 +24,7 @@ mod fault;
 pub mod ids;
 mod locate;
 mod native;
+pub mod rules;
 
 pub use component::{Component, Instances, Options};
 pub use contract::{Contract, Typed, typed};

@@ -1,6 +1,5 @@
 //! The contract without WebAssembly: the same logic, called as a library.
 
-use crate::fault;
 use retort::strings;
 
 use crate::contract::{Contract, Typed, typed as contract};
@@ -35,18 +34,15 @@ impl Contract for Native {
     }
 
     fn redact(&self, text: &str) -> String {
-        fault::redaction(text)
+        strings::redact(text)
     }
 
     fn inspect(&self, text: &str) -> String {
-        fault::findings(text)
+        strings::inspect(text)
     }
 
     fn fingerprint(&self, statement: &str) -> String {
-        {
-            let _ = statement;
-            fault::fingerprint()
-        }
+        { strings::fingerprint(statement) }
     }
 
     fn render(&self, envelope: &str) -> String {
@@ -85,6 +81,18 @@ impl Typed for Native {
 
     fn budget(&self, tokens: u32, event: &str, capacity: u32) -> u32 {
         retort::decide::budget(tokens, event, capacity)
+    }
+
+    fn redact(&self, text: &str, level: &str) -> contract::Redaction {
+        convert::redact(text, level)
+    }
+
+    fn inspect(&self, text: &str) -> Vec<contract::Finding> {
+        convert::inspect(text)
+    }
+
+    fn fingerprint(&self, statement: &str, dialect: &str) -> contract::StatementFingerprint {
+        convert::fingerprint(statement, dialect)
     }
 
     fn render(&self, envelope: &contract::Envelope, format: &str) -> String {

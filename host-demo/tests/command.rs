@@ -134,10 +134,19 @@ fn a_fenced_absent_receipt_reconciles_to_not_committed() {
 }
 
 #[test]
-fn recognise_names_the_rule() {
-    let sentence = retort(&["recognise"], REPORT.as_bytes());
-    assert!(stdout(&sentence).starts_with("POOL_BUSY by rule condition/POOL_BUSY"), "{}", stdout(&sentence));
-    assert_eq!(lines(&retort(&["recognise", "--json"], REPORT.as_bytes()))[0]["rule"], "condition/POOL_BUSY");
+fn recognise_names_the_rule_with_its_source() {
+    let report = r#"{"error":{"code":"23505"},"system":"postgresql"}"#;
+    let reason = &lines(&retort(&["recognise", "--json"], report.as_bytes()))[0];
+    assert_eq!((&reason["rule"], &reason["name"]), (&json!("postgres/23505"), &json!("unique_violation")));
+    assert!(reason["source"].as_str().is_some_and(|source| !source.is_empty()));
+    let text = retort(&["recognise"], report.as_bytes());
+    assert!(
+        stdout(&text).contains("  rule    postgres/23505\n  name    unique_violation\n"),
+        "{}",
+        stdout(&text)
+    );
+    let named = retort(&["recognise"], REPORT.as_bytes());
+    assert!(stdout(&named).starts_with("POOL_BUSY, outcome not_started\n  rule    condition/POOL_BUSY\n"));
 }
 
 #[test]

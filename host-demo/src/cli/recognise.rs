@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::Error;
 use super::lines::Input;
 use crate::Contract;
+use crate::rules::Rule;
 
 #[derive(Args, Debug)]
 pub struct Arguments {
@@ -27,10 +28,13 @@ pub fn run(contract: &dyn Contract, arguments: &Arguments) -> Result<(), Error> 
 fn reason(contract: &dyn Contract, report: &str) -> Value {
     let verdict: Value = serde_json::from_str(&contract.evaluate(report)).unwrap_or_default();
     let diagnostic = &verdict["diagnostic"];
+    let rule = diagnostic["rule"].as_str().and_then(Rule::find);
     json!({
         "code": verdict["envelope"]["code"],
         "outcome": verdict["envelope"]["outcome"],
         "rule": diagnostic["rule"],
+        "name": rule.map(|rule| rule.name).filter(|name| !name.is_empty()),
+        "source": rule.map(|rule| rule.source),
         "proof": diagnostic["proof"],
         "system": diagnostic["system"],
         "native_codes": diagnostic["native_codes"],
@@ -42,13 +46,19 @@ fn reason(contract: &dyn Contract, report: &str) -> Value {
 fn sentence(reason: &Value) -> String {
     let word = |name: &str| reason[name].as_str().unwrap_or_default();
     let conflict = if reason["phase_conflict"] == true { ", against the host's word" } else { "" };
+    let optional = |name: &str, label: &str| match reason[name].as_str() {
+        Some(text) => format!("\n  {label:7} {text}"),
+        None => String::new(),
+    };
     format!(
-        "{} by rule {} ({}), which proves {}; phase {}{conflict}; outcome {}",
+        "{}, outcome {}\n  rule    {}{}\n  proves  {}\n  phase   {}{conflict}\n  system  {}{}",
         word("code"),
+        word("outcome"),
         word("rule"),
-        word("system"),
+        optional("name", "name"),
         word("proof"),
         word("phase"),
-        word("outcome"),
+        word("system"),
+        optional("source", "source"),
     )
 }

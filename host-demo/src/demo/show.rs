@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::provoke::Incident;
 
 /// Width of the table where there is no terminal to ask.
-const WIDTH: u16 = 132;
+const WIDTH: u16 = 150;
 
 const TRACE_ID_WIDTH: u16 = 32;
 
@@ -67,16 +67,13 @@ fn model(envelope: &Value) -> String {
 fn program(verdict: &Value) -> String {
     let decision = &verdict["decision"];
     let wait = decision["delay_ms"].as_u64().map_or(String::new(), |ms| format!(" in {ms} ms"));
-    let (action, scope) = (word(&decision["action"]), word(&decision["scope"]));
-    let (cleanup, reason) = (word(&decision["cleanup"]), word(&decision["reason"]));
-    let line = |name: &str, value: &str| format!("\n{} {value}", name.dimmed());
-    format!(
-        "{}{wait}{}{}{}",
-        action.bold(),
-        line("scope", scope),
-        line("cleanup", cleanup),
-        line("because", reason)
-    )
+    let action = word(&decision["action"]).bold().to_string();
+    let unlike = |name: &str, usual: &str| match word(&decision[name]) {
+        value if value == usual => String::new(),
+        value => format!("\n{} {value}", name.dimmed()),
+    };
+    let (cleanup, scope) = (unlike("cleanup", "none"), unlike("scope", "operation"));
+    format!("{action}{wait}{cleanup}{scope}\n{} {}", "because".dimmed(), word(&decision["reason"]))
 }
 
 fn operator(diagnostic: &Value) -> String {

@@ -4,8 +4,8 @@ use retort::report::Token;
 
 use super::{Outline, is_read};
 use crate::contract::typed::{
-    AttemptRecord, Category, Context, Decision, Diagnostic, Envelope, Operation, OperationRecord, Outcome,
-    Reconciliation, Report, Verdict,
+    AttemptRecord, Category, Context, Decision, Diagnostic, Envelope, Finding, Operation, OperationRecord,
+    Outcome, Reconciliation, Redaction, Report, StatementFingerprint, Verdict,
 };
 use crate::ids;
 
@@ -34,6 +34,27 @@ pub fn operation_record() -> OperationRecord {
         duplicates_possible: true,
         final_: true,
         extensions: Vec::new(),
+    }
+}
+
+/// Nothing of the text.
+pub fn redaction(text: &str) -> Redaction {
+    Redaction { text: "[withheld]".into(), findings: findings(text) }
+}
+
+/// One finding over the whole text, so that the gate stays shut.
+pub fn findings(text: &str) -> Vec<Finding> {
+    let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
+    vec![Finding { kind: "unreadable".into(), start: 0, end }]
+}
+
+/// A statement of which nothing is known.
+pub fn fingerprint() -> StatementFingerprint {
+    StatementFingerprint {
+        fingerprint: "0000000000000000".into(),
+        shape: String::new(),
+        operation: String::new(),
+        summary: String::new(),
     }
 }
 
