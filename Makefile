@@ -14,7 +14,7 @@ export RETORT_CORE := $(CURDIR)/$(CORE)
 NATIVE := --release --workspace
 RETORT := target/release/retort
 
-.PHONY: help component build demo test lint bench fuzz drill packages target
+.PHONY: help component build demo test lint bench target
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -47,9 +47,6 @@ test: target lint build ## Everything: formatting, lints, documentation, compone
 
 bench: build ## Measure verdicts, native and through the component
 	cargo bench $(NATIVE) --features retort-host/embed
-
-drill: build ## Break real databases under the MCP server, and count what was claimed wrongly
-	@$(RETORT) drill
 
 # Hosts in other languages. Each carries the core module and replays the golden verdicts.
 NODE := host-demo/node

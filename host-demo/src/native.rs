@@ -42,7 +42,7 @@ impl Contract for Native {
     }
 
     fn fingerprint(&self, statement: &str) -> String {
-        { strings::fingerprint(statement) }
+        strings::fingerprint(statement)
     }
 
     fn render(&self, envelope: &str) -> String {

@@ -45,7 +45,7 @@ impl EngineArgs {
             return Ok(Box::new(Native));
         }
         let instances = if self.reuse { Instances::Reused } else { Instances::Fresh };
-        let options = Options { instances, pooling: false, cache: true, ..Options::default() };
+        let options = Options { instances, cache: true, ..Options::default() };
         Ok(Box::new(Component::load(self.component.as_deref(), options)?))
     }
 }
