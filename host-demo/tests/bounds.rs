@@ -11,7 +11,8 @@ const READ: &str = r#"{"error":{"code":"40001"},"system":"postgresql","operation
 const WRITE: &str = r#"{"error":{"code":"40001"},"system":"postgresql","operation":{"effect":"write","operation_key":"key-1"},"context":{"trace_id":"trace-1"}}"#;
 
 fn component(options: Options) -> Component {
-    Component::load(None, options).expect("the component is built before the tests: make component")
+    Component::load(None, Options { cache: true, ..options })
+        .expect("the component is built before the tests: make component")
 }
 
 /// A component whose every call is past its deadline.
