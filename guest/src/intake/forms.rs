@@ -172,6 +172,8 @@ const PREFIXES: &[&str] = &[
     "ВАЖНО:~",
     "pq:~",
     "sql:~",
+    "connection failed:~",
+    "connection is bad:~",
     "dial error:~",
     "db error:~",
     "what():~",
