@@ -20,8 +20,7 @@ import importlib.metadata
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -104,34 +103,30 @@ def tool(
             arguments.pop(context_name or "", None)
             return _Call(name or function.__name__, arguments, session)
 
-        @contextmanager
-        def attempt(call: _Call) -> Iterator[_Answer]:
-            operation = _operation(contract, effect, call, options)
-            answer = _Answer(contract, operation)
-            try:
-                with operation:
-                    _check_key(operation, effect, require_key, call)
-                    yield answer
-                    answer.settle()
-            except Exception as error:
-                if type(error).__name__ == _ELICITATION and operation.phase in _BEFORE_SENDING:
-                    raise
-                answer.fail(operation.verdict or operation.judge(error))
-
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
             async def wrapper(*positional: Any, **named: Any) -> Any:
-                with attempt(call(positional, named)) as answer:
-                    answer.value = await function(*positional, **named)
-                return answer.value
+                asked = call(positional, named)
+                operation = _operation(contract, effect, asked, options)
+                try:
+                    async with operation:
+                        _check_key(operation, require_key, asked)
+                        return _settled(operation, await function(*positional, **named))
+                except Exception as error:
+                    return _failed(contract, operation, error)
         else:
 
             @functools.wraps(function)
             def wrapper(*positional: Any, **named: Any) -> Any:
-                with attempt(call(positional, named)) as answer:
-                    answer.value = function(*positional, **named)
-                return answer.value
+                asked = call(positional, named)
+                operation = _operation(contract, effect, asked, options)
+                try:
+                    with operation:
+                        _check_key(operation, require_key, asked)
+                        return _settled(operation, function(*positional, **named))
+                except Exception as error:
+                    return _failed(contract, operation, error)
 
         _publish_signature(wrapper, signature, hints, adds_key=adds_key, adds_context=context_name is None)
         return cast(F, wrapper)
@@ -146,23 +141,19 @@ def result(contract: Contract, error: Verdict | Envelope) -> Any:
     return CallToolResult.model_validate(json.loads(contract.render(error, "mcp")))
 
 
-class _Answer:
-    """What a call of a tool comes to."""
+def _settled(operation: Operation, value: Any) -> Any:
+    """The tool's value. One that asks for more or tells of a failure does not end the operation."""
+    is_error = getattr(value, "is_error", getattr(value, "isError", False))
+    if is_error is True or type(value).__name__ == "InputRequiredResult":
+        operation.inconclusive()
+    return value
 
-    def __init__(self, contract: Contract, operation: Operation) -> None:
-        self._contract = contract
-        self._operation = operation
-        self.value: Any = None
 
-    def settle(self) -> None:
-        """A value that asks for more or tells of a failure does not end the operation."""
-        is_error = getattr(self.value, "is_error", getattr(self.value, "isError", False))
-        if is_error is True or type(self.value).__name__ == "InputRequiredResult":
-            self._operation.inconclusive()
-
-    def fail(self, verdict: Verdict) -> None:
-        """The value becomes the envelope's result."""
-        self.value = result(self._contract, verdict)
+def _failed(contract: Contract, operation: Operation, error: Exception) -> Any:
+    """The result of a failed call."""
+    if type(error).__name__ == _ELICITATION and operation.phase in _BEFORE_SENDING:
+        raise error
+    return result(contract, operation.verdict or operation.judge(error))
 
 
 def _operation(
@@ -180,9 +171,7 @@ def _operation(
     return contract.operation(effect, key=key, context=said, memory_key=memory_key, **options)
 
 
-def _check_key(
-    operation: Operation, effect: str | Mapping[str, str], require_key: bool | None, call: _Call
-) -> None:
+def _check_key(operation: Operation, require_key: bool | None, call: _Call) -> None:
     """A plain write without a key that could be looked up is refused before anything is sent."""
     key = call.arguments.get(KEY_ARGUMENT)
     wants_key = operation.effect == "write" if require_key is None else require_key
