@@ -110,6 +110,9 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("('%s',~", Leading, None),
     ("(%c)~", Telling, None),
     ("(conn=%n)~", Leading, None),
+    ("(conn:%*, no: %d, SQLState: %s)~", Telling, None),
+    ("(code: %d)~", Telling, None),
+    ("SQLite Error %d: '", Telling, Some(System::Sqlite)),
     ("terminate called after throwing an instance of '%c'~", Telling, None),
     ("<class '%c'>~", Telling, None),
     ("<class \\'%c\\'>~", Telling, None),
@@ -127,6 +130,7 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("%c~-~", Telling, None),
     ("%c\n", Telling, None),
     ("[%s]~", Telling, None),
+    ("[%w]~", Telling, None),
     ("%s:~", Leading, None),
     ("%d (%s):~", Telling, None),
     ("%k Error:~", Telling, Some(System::Duckdb)),
@@ -141,7 +145,8 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     (" (SQLSTATE=%s)", Trailing, None),
     (" (errno %d) (sqlstate %s)", Trailing, None),
     (". (%d) (SQL%a)", Trailing, None),
-    (" (%n) (%i) when calling", Trailing, None),
+    (" (code %d %w)", Trailing, None),
+    (" (%w)", Trailing, None),
     (" SQLSTATE: %s", Trailing, None),
 ];
 

@@ -82,7 +82,12 @@ impl Walk {
     /// An error in whatever form.
     fn value(&mut self, value: &Json<'_>, fault: usize) {
         match value {
-            Json::Text(text) => self.text(text, fault),
+            Json::Text(text) => {
+                if is_word(text) {
+                    self.sign(SignKind::Code, text.trim(), Place::Field, fault);
+                }
+                self.text(text, fault);
+            }
             Json::Whole(_) => self.code(value, SignKind::Code, fault),
             Json::List(_) => self.arguments(value, fault),
             Json::Object(members) => {
@@ -190,7 +195,9 @@ impl Walk {
 
     /// Keeps a sign.
     fn sign(&mut self, kind: SignKind, text: &str, place: Place, fault: usize) {
+        // Smithy's `namespace#Shape`, and tokio-postgres' `E23505`.
         let text = text.rsplit('#').next().unwrap_or(text);
+        let text = text.strip_prefix('E').filter(|state| is_sqlstate(state)).unwrap_or(text);
         let place = if self.is_untrusted { Place::Inside } else { place };
         if kind != SignKind::SqlState {
             self.votes.count(Where::Name, text);
@@ -280,11 +287,7 @@ impl Walk {
     /// A message: its forms, and the JSON inside it.
     fn text(&mut self, text: &str, fault: usize) {
         let Some((before, json)) = self.json_in(text) else {
-            self.plain(text, fault);
-            if let Some(fields) = dump::fields_in(text) {
-                self.nested(&fields, fault, false);
-            }
-            return;
+            return self.plain(text, fault);
         };
         self.plain(before, fault);
         let trust = self.is_untrusted;
@@ -316,6 +319,10 @@ impl Walk {
         }
         self.attempts(retries.map(|retries| retries.saturating_add(1)));
         self.evidence.constraints.extend(read.cores().find_map(texts::constraint).map(ToOwned::to_owned));
+        let print = read.starts.iter().find_map(|start| dump::fields_in(read.whole.get(*start..)?));
+        if let Some(fields) = print {
+            self.nested(&fields, fault, false);
+        }
         if let Some(fault) = self.evidence.faults.get_mut(fault) {
             fault.texts.push(read);
         }
@@ -464,6 +471,13 @@ impl Walk {
         bulk.done = u64::try_from(done).ok();
         bulk.first_failed = u32::try_from(failed).ok();
     }
+}
+
+/// Is a text a SQLSTATE with a digit?
+fn is_sqlstate(text: &str) -> bool {
+    text.len() == 5
+        && text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+        && text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Can a text be a code or a name: short, without blanks?
