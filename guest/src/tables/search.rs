@@ -40,13 +40,6 @@ impl Strings {
         let index = self.partition(|at| at < key);
         (self.get(index)? == key).then_some(index)
     }
-
-    /// The strings that begin with a prefix, with their indices.
-    fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (usize, &'static str)> + 'a {
-        let start = self.partition(|at| at < prefix);
-        (start..self.ends.len())
-            .map_while(move |index| self.get(index).filter(|at| at.starts_with(prefix)).map(|at| (index, at)))
-    }
 }
 
 /// One table, packed.
@@ -128,10 +121,8 @@ impl Table {
     pub fn text(&self, code: Option<&str>, text: &str) -> Option<(Row, TextMatch)> {
         let code = code.unwrap_or_default();
         let line = template::first_line(text);
-        let (index, found) = self
-            .texts
-            .with_prefix(&format!("{code}+"))
-            .filter_map(|(index, key)| Some((index, Template::new(key.get(code.len() + 1..)?))))
+        let (index, found) = first_letters(line)
+            .flat_map(|letter| self.templates(code, letter))
             .filter(|(_, template)| template.matches(line))
             .max_by_key(|(_, template)| template.literal_len())?;
         let plus = if code.is_empty() { "" } else { "+" };
@@ -139,6 +130,25 @@ impl Table {
         let native = (!code.is_empty()).then_some(code);
         Some((reading(self.text_readings, index)?.row(self.id, &key, native), found.reach()))
     }
+
+    /// The templates behind a code that begin with a letter.
+    fn templates(&self, code: &str, letter: char) -> impl Iterator<Item = (usize, Template<'static>)> {
+        let prefix = format!("{code}+{letter}");
+        let start = self.texts.partition(|at| *at < *prefix);
+        let skipped = code.len() + 1;
+        (start..self.texts.ends.len())
+            .map_while(move |index| Some((index, self.texts.get(index)?)))
+            .take_while(move |(_, at)| at.starts_with(&*prefix))
+            .filter_map(move |(index, at)| Some((index, Template::new(at.get(skipped..)?))))
+    }
+}
+
+/// What a template for this line can begin with: the line's first letter in either case, or a hole.
+fn first_letters(line: &str) -> impl Iterator<Item = char> {
+    let first = line.chars().next();
+    let lower = first.map(|first| first.to_ascii_lowercase());
+    let upper = first.map(|first| first.to_ascii_uppercase()).filter(|upper| Some(*upper) != lower);
+    lower.into_iter().chain(upper).chain(Some('%').filter(|hole| Some(*hole) != lower))
 }
 
 /// The reading behind an index.
