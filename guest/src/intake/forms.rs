@@ -7,7 +7,8 @@
 //! | | takes | gives |
 //! | --- | --- | --- |
 //! | `%d` | 1 to 9 digits | a code |
-//! | `%n` | the same | nothing |
+//! | `%z` | six digits | a code |
+//! | `%n` | 1 to 9 digits | nothing |
 //! | `%x` | hexadecimal digits | a code |
 //! | `%s` | five digits or capitals, one a digit | a SQLSTATE |
 //! | `%p` | capitals, a hyphen, digits: `ORA-00001` | a code |
@@ -84,11 +85,13 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("Errno %d:~", Telling, None),
     ("Code: %d. DB::Exception:~", Telling, Some(System::Clickhouse)),
     ("Code: %d, e.displayText() = DB::Exception:~", Telling, Some(System::Clickhouse)),
+    ("Code: %d.~", Telling, Some(System::Clickhouse)),
     ("code: %d, message:~", Telling, Some(System::Clickhouse)),
     ("Received from %*. DB::Exception:~", Leading, Some(System::Clickhouse)),
     ("E11000 ", Telling, Some(System::Mongodb)),
     ("E%d duplicate key", Telling, Some(System::Mongodb)),
     ("%p:~", Telling, None),
+    ("%p,~", Telling, None),
     ("Error from server: code=%x [%*] message=\"", Telling, Some(System::Cassandra)),
     ("An error occurred (%i) when calling the %* operation (reached max retries: %r):~", Telling, None),
     ("An error occurred (%i) when calling the %* operation:~", Telling, None),
@@ -97,6 +100,7 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("Command failed with error %d:~", Telling, Some(System::Mongodb)),
     ("rpc error: code = %g desc =~", Telling, None),
     ("StatusCode=%g,~", Telling, None),
+    ("[es/%*] failed: [%i]~", Telling, Some(System::Elasticsearch)),
     ("Elasticsearch exception [type=%i, reason=", Telling, Some(System::Elasticsearch)),
     ("[type=%i, reason=", Telling, Some(System::Elasticsearch)),
     ("{\"type\"=>\"%i\", \"reason\"=>\"", Telling, Some(System::Elasticsearch)),
@@ -105,7 +109,8 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("Request failed with code %h", Telling, None),
     ("%c(%h, '%i',~'", Telling, None),
     ("(%h, '%i',~'", Leading, None),
-    ("%n (%s): %u:~", Telling, Some(System::Snowflake)),
+    ("%z (%s): %u:~", Telling, Some(System::Snowflake)),
+    ("%z (%s):~", Telling, Some(System::Snowflake)),
     ("(%d,~", Leading, None),
     ("('%s',~", Leading, None),
     ("(%c)~", Telling, None),
@@ -136,6 +141,7 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("%k Error:~", Telling, Some(System::Duckdb)),
     ("%o ", First, None),
     ("(error) %o ", First, None),
+    ("(%i) ", First, None),
     ("HTTP %h~", Leading, None),
     ("%h GET http%*: ~", Leading, None),
     ("%h POST http%*: ~", Leading, None),
@@ -213,6 +219,7 @@ const PREFIXES: &[&str] = &[
     "Received exception from server (%*):~",
     "(raised as a result of %*)~",
     "PQconsumeInput()~",
+    "[HTTP %n] response body: \"",
     "[%*]~",
     "(error)~",
     "(caused by~",
@@ -330,7 +337,7 @@ fn take<'t>(pattern: &str, text: &'t str) -> Option<Match<'t>> {
 /// What a capture gives.
 const fn sign_kind(kind: char) -> Option<SignKind> {
     match kind {
-        'd' | 'p' | 'w' | 't' | 'i' | 'o' => Some(SignKind::Code),
+        'd' | 'z' | 'p' | 'w' | 't' | 'i' | 'o' => Some(SignKind::Code),
         's' => Some(SignKind::SqlState),
         'c' | 'k' => Some(SignKind::Class),
         'g' => Some(SignKind::Grpc),
@@ -343,6 +350,7 @@ const fn sign_kind(kind: char) -> Option<SignKind> {
 fn length(kind: char, text: &str, pattern: &str) -> Option<usize> {
     match kind {
         'd' | 'n' | 'r' => run(text, 9, |byte| byte.is_ascii_digit()),
+        'z' => run(text, 7, |byte| byte.is_ascii_digit()).filter(|len| *len == 6),
         'h' => run(text, 4, |byte| byte.is_ascii_digit()).filter(|len| *len == 3),
         'x' => run(text, 8, |byte| byte.is_ascii_hexdigit()),
         'u' => run(text, 40, |byte| byte.is_ascii_hexdigit() || byte == b'-').filter(|len| *len == 36),

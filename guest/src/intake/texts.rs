@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::forms::{self, Match};
-use super::{Place, Text};
+use super::{Place, SignKind, Text};
 
 /// The longest text that is worked on: beyond it only head and tail are kept.
 const LONGEST: usize = 64 * 1024;
@@ -111,12 +111,14 @@ pub(super) fn read(text: &str, mut note: impl FnMut(&Match<'_>, Place)) -> Text 
     let mut place = Place::Form;
     let mut at = blanks(&whole, message_of_log(&whole));
     let mut taken = 0;
+    let mut is_first = true;
     starts.push(at);
     loop {
         let rest = whole.get(at..).unwrap_or_default();
-        match forms::leading(rest, taken == 0).filter(|_| taken < MOST_FORMS) {
+        match forms::leading(rest, is_first).filter(|_| taken < MOST_FORMS) {
             Some(found) if found.len > 0 => {
                 note(&found, place);
+                is_first &= found.signs.iter().all(|(kind, _)| *kind == SignKind::Class);
                 at = blanks(&whole, at.saturating_add(found.len));
                 taken += 1;
                 if place == Place::Form {
@@ -172,8 +174,8 @@ fn read_end(whole: &str, starts: &[usize], note: &mut impl FnMut(&Match<'_>, Pla
 /// string stands behind a quote.
 fn seek(whole: &str, from: usize) -> Option<(usize, bool)> {
     let rest = whole.get(from..)?;
-    let mut is_print = false;
-    let mut open = None;
+    let mut open = open_string(whole.get(..from)?);
+    let mut is_print = open.is_some();
     let mut is_behind_quote = false;
     let mut is_escaped = false;
     let mut before = ' ';
@@ -197,6 +199,13 @@ fn seek(whole: &str, from: usize) -> Option<(usize, bool)> {
         before = letter;
     }
     None
+}
+
+/// The quote of the string that a print of values has just opened: `('`, `{"`.
+fn open_string(before: &str) -> Option<char> {
+    let mut letters = before.chars().rev();
+    let quote = letters.next().filter(|last| matches!(last, '"' | '\''))?;
+    letters.next().filter(|bracket| matches!(bracket, '(' | '[' | '{')).map(|_| quote)
 }
 
 /// Does a print of values begin here: a bracket with a quote or a bracket behind it?

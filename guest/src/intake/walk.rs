@@ -218,7 +218,9 @@ impl Walk {
             }
             Json::Text(word) if is_word(word) => {
                 self.final_state(word);
-                self.code(value, SignKind::Grpc, fault);
+                if word.contains(|letter: char| letter.is_ascii_uppercase()) {
+                    self.code(value, SignKind::Grpc, fault);
+                }
             }
             Json::Whole(_) => self.code(value, SignKind::Http, fault),
             _ => self.part_or_cause(value, fault, false),

@@ -17,6 +17,7 @@ use crate::codes::{Code, Proof};
 use crate::intake::Evidence;
 use crate::report::Report;
 use crate::systems::System;
+use crate::tables;
 use candidates::{Candidate, Rank};
 
 /// Finds what the evidence of a report says.
@@ -40,7 +41,7 @@ pub fn recognise(evidence: &Evidence, report: &Report<'_>) -> Finding {
     };
     let chosen = choose::choose(candidates::all(evidence, system), evidence);
     let has_code = chosen.as_ref().is_some_and(|at| at.layer.is_none() && at.rank <= Rank::SqlState);
-    let is_of_server = chosen.as_ref().is_some_and(|at| at.layer.is_none());
+    let is_of_server = chosen.as_ref().is_some_and(|at| matches!(at.layer, None | Some(tables::Layer::Pool)));
     let mut finding = chosen.map_or_else(|| Finding::unrecognised(system), Candidate::finding);
     if !has_code {
         shape::place(&mut finding, evidence, report.operation.phase);
