@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     /// One field of a print.
-    fn field<'t>(text: &'t str, name: &str) -> Option<alloc::string::String> {
+    fn field(text: &str, name: &str) -> Option<alloc::string::String> {
         fields_in(text)?.get(name).and_then(Json::as_text).map(alloc::string::String::from)
     }
 
