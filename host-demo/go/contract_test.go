@@ -1,0 +1,245 @@
+package contract
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const (
+	reportKey  = `,"report":`
+	verdictKey = `,"verdict":{"envelope":`
+)
+
+func lines(t testing.TB, file string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "tests", "corpus", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}
+
+func TestEveryGoldenReportGivesItsGoldenVerdictByteForByte(t *testing.T) {
+	golden := lines(t, "golden.jsonl")
+	if len(golden) < 100 {
+		t.Fatalf("%d cases", len(golden))
+	}
+	for _, line := range golden {
+		// The reports' own spelling must survive, so the line is cut, not parsed.
+		start, end := strings.Index(line, reportKey), strings.LastIndex(line, verdictKey)
+		report, verdict := line[start+len(reportKey):end], line[end+len(`,"verdict":`):len(line)-1]
+		if got := Evaluate(context.Background(), report); got != verdict {
+			t.Errorf("%s\n got %s\nwant %s", line[:start], got, verdict)
+		}
+	}
+}
+
+func TestEveryGoldenCallGivesItsGoldenOutputByteForByte(t *testing.T) {
+	for _, line := range lines(t, "golden-calls.jsonl") {
+		var golden struct{ Name, Function, Input, Output string }
+		if err := json.Unmarshal([]byte(line), &golden); err != nil {
+			t.Fatal(err)
+		}
+		if got := functions[golden.Function](golden.Input); got != golden.Output {
+			t.Errorf("%s\n got %s\nwant %s", golden.Name, got, golden.Output)
+		}
+	}
+}
+
+var functions = map[string]func(string) string{
+	"evaluate":      func(text string) string { return Evaluate(context.Background(), text) },
+	"evaluate-many": EvaluateMany,
+	"reconcile":     Reconcile,
+	"summarise":     Summarise,
+	"budget":        Budget,
+	"redact":        Redact,
+	"inspect":       Inspect,
+	"fingerprint":   Fingerprint,
+	"render":        Render,
+	"codes":         func(string) string { return Codes() },
+	"version":       func(string) string { return Version() },
+}
+
+const writeReport = `{"error":{"code":"23505"},"system":"postgresql","operation":{"phase":"execute","transaction":"open"},"context":{"trace_id":"t-1"}}`
+
+// trapping gives a module whose functions trap: the real one, with its code's first instruction replaced.
+func trapping(t *testing.T) *engine {
+	t.Helper()
+	machine, err := newEngine(context.Background(), core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// An instance whose allocator's answer lies beyond its memory makes the function read there, which traps.
+	instance, err := machine.take(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	instance.stack = [4]uint64{0xffff_0000, 0xffff}
+	if err := instance.module.ExportedFunction(exported+"evaluate").CallWithStack(context.Background(), instance.stack[:]); err == nil {
+		t.Fatal("no trap")
+	}
+	return machine
+}
+
+func TestAModuleThatDoesNotServeFailsClosedAndTheNextCallWorks(t *testing.T) {
+	empty := []byte("\x00asm\x01\x00\x00\x00")
+	broken, err := newEngine(context.Background(), empty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var verdict Verdict
+	if err := json.Unmarshal([]byte(broken.callOrClose("evaluate", writeReport)), &verdict); err != nil {
+		t.Fatal(err)
+	}
+	want := Envelope{
+		Code: "OUTCOME_UNKNOWN", Category: "unknown_outcome", Outcome: "unknown", TraceID: "t-1", Next: "escalate",
+		Message: "It is not known whether the operation took effect. Do not repeat it before that is known.",
+	}
+	if encode(verdict.Envelope) != encode(want) {
+		t.Errorf("got %s", encode(verdict.Envelope))
+	}
+	read := broken.callOrClose("evaluate", `{"operation":{"effect":"read"}}`)
+	if !strings.Contains(read, `"code":"DATABASE_ERROR"`) || !strings.Contains(read, `"outcome":"not_committed"`) {
+		t.Errorf("got %s", read)
+	}
+	for name, want := range map[string]string{
+		"budget":  `{"tokens":0}`,
+		"inspect": `{"findings":[{"end":4,"kind":"unread","start":0}]}`,
+		"redact":  `{"findings":[{"end":4,"kind":"unread","start":0}],"text":"[unread]"}`,
+		"codes":   "",
+	} {
+		if got := broken.callOrClose(name, "text"); got != want {
+			t.Errorf("%s: got %s", name, got)
+		}
+	}
+}
+
+func TestATrapIsAFaultAndAnotherInstanceServesTheNextCall(t *testing.T) {
+	machine := trapping(t)
+	if got := machine.callOrClose("evaluate", writeReport); got != Evaluate(context.Background(), writeReport) {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestTheClosedVerdictsUseTheContractsOwnTexts(t *testing.T) {
+	for _, row := range []closedRow{closedRead, closedWrite} {
+		want := fmt.Sprintf(`"code":%q,"category":%q,`, row.code, row.category)
+		if !strings.Contains(Codes(), want) || !strings.Contains(Codes(), row.message) {
+			t.Errorf("%s is not in the table", row.code)
+		}
+	}
+}
+
+func TestMemoryIsBoundedAndThePeakOfALargeReportIsNotKept(t *testing.T) {
+	machine, err := newEngine(context.Background(), core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := `{"error":{"message":"` + strings.Repeat("m", LongestText-100) + `"}}`
+	if _, err := machine.call("evaluate", &large); err != nil {
+		t.Error(err)
+	}
+	if len(machine.idle) != 0 {
+		t.Error("the large instance is kept")
+	}
+	tooLong := strings.Repeat("m", LongestText+1)
+	if _, err := machine.call("evaluate", &tooLong); !errors.Is(err, errFault) {
+		t.Errorf("got %v", err)
+	}
+	instance, err := machine.take(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, isGrown := instance.module.Memory().Grow(memoryPages); isGrown {
+		t.Error("memory grows beyond its limit")
+	}
+}
+
+func TestConcurrentCallsGiveTheSameBytes(t *testing.T) {
+	want := Evaluate(context.Background(), writeReport)
+	var group sync.WaitGroup
+	for range 16 {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for range 200 {
+				if got := Evaluate(context.Background(), writeReport); got != want {
+					t.Error("other bytes")
+					return
+				}
+			}
+		}()
+	}
+	group.Wait()
+}
+
+func TestAnEndedContextDoesNotEndTheJudging(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	verdict := Judge(ctx, Report{Error: Capture(ctx.Err()), Operation: Operation{Phase: "execute", Transaction: "none"}})
+	if verdict.Envelope.Outcome != "unknown" || verdict.Diagnostic.Rule == "module_fault" {
+		t.Errorf("got %+v", verdict)
+	}
+}
+
+func TestEachCategoryHasItsTypedError(t *testing.T) {
+	check := func(condition string) error {
+		return Check(context.Background(), Report{
+			Error:     Capture(ConditionError(condition)),
+			Operation: Operation{Phase: "execute", Transaction: "none"},
+			Context:   Context{Authorized: true},
+		})
+	}
+	var auth *AuthError
+	var missing *NotFoundError
+	var conflict *ConflictError
+	var query *QueryError
+	var unknown *UnknownOutcomeError
+	for condition, target := range map[string]any{
+		"NOT_AUTHORIZED": &auth, "NOT_FOUND": &missing, "VERSION_CONFLICT": &conflict,
+		"CONTRACT_BROKEN": &query, "OUTCOME_UNKNOWN": &unknown,
+	} {
+		err := check(condition)
+		judged, isJudged := Judged(err)
+		if !errors.As(err, target) || !isJudged || judged.Envelope().Code != condition {
+			t.Errorf("%s gave %T", condition, err)
+		}
+	}
+	if conflict.Code != "VERSION_CONFLICT" {
+		t.Errorf("got %s", conflict.Code)
+	}
+}
+
+func TestJudgeMintsATraceAndASeed(t *testing.T) {
+	first, second := Judge(context.Background(), Report{}), Judge(context.Background(), Report{})
+	if len(first.Envelope.TraceID) != 32 || first.Envelope.TraceID == second.Envelope.TraceID {
+		t.Errorf("got %s and %s", first.Envelope.TraceID, second.Envelope.TraceID)
+	}
+}
+
+func BenchmarkEvaluate(b *testing.B) {
+	Evaluate(context.Background(), writeReport)
+	for b.Loop() {
+		Evaluate(context.Background(), writeReport)
+	}
+}
+
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		machine, err := newEngine(context.Background(), core)
+		if err != nil {
+			b.Fatal(err)
+		}
+		text := writeReport
+		if _, err := machine.call("evaluate", &text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
