@@ -47,6 +47,14 @@ export interface ContractOptions {
   enter?: <T>(operation: Operation, work: () => T) => T;
 }
 
+/** What bounds a loop beside the decisions. */
+export interface Limits {
+  /** Ends the loop, and counts as a cancel. */
+  signal?: AbortSignal | undefined;
+  /** The most attempts within one call; the policy's where absent. */
+  attempts?: number | undefined;
+}
+
 /** How an operation ended. */
 export type Settled<T> = { ok: true; value: T } | { ok: false; verdict: Verdict };
 
@@ -224,7 +232,7 @@ export class Contract {
   async settle<T>(
     options: OperationOptions,
     work: (operation: Operation) => T | Promise<T>,
-    signal?: AbortSignal,
+    { signal, attempts }: Limits = {},
   ): Promise<Settled<T>> {
     const operation = this.operation(options);
     const enter = this.#options.enter ?? ((_, run) => run());
@@ -238,9 +246,8 @@ export class Contract {
         if (signal?.aborted === true) operation.cancelling();
         const verdict = this.judge(error, operation);
         await operation.cleanup(verdict.decision.cleanup);
-        if (!verdict.envelope.retryable || verdict.decision.attempts_left === 0 || signal?.aborted === true) {
-          return { ok: false, verdict };
-        }
+        const isLast = signal?.aborted === true || operation.number >= (attempts ?? Infinity);
+        if (isLast || !verdict.envelope.retryable) return { ok: false, verdict };
         this.#spendFor(verdict);
         await this.#clock.sleep(verdict.decision.delay_ms ?? 0, signal);
         operation.retried(verdict);
@@ -256,9 +263,9 @@ export class Contract {
   async run<T>(
     options: OperationOptions,
     work: (operation: Operation) => T | Promise<T>,
-    signal?: AbortSignal,
+    limits: Limits = {},
   ): Promise<T> {
-    const settled = await this.settle(options, work, signal);
+    const settled = await this.settle(options, work, limits);
     if (!settled.ok) throw toError(settled.verdict);
     return settled.value;
   }

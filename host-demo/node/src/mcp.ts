@@ -4,8 +4,9 @@
  */
 import { contract as ofThisProcess } from "#contract";
 
+import { ConditionError } from "./capture.js";
 import type { Contract } from "./contract.js";
-import type { Operation, OperationOptions } from "./operation.js";
+import type { OperationOptions } from "./operation.js";
 import { present } from "./operation.js";
 import type { Context, ToolFailure } from "./types.js";
 
@@ -13,8 +14,10 @@ import type { Context, ToolFailure } from "./types.js";
 export interface ToolOptions extends Omit<OperationOptions, "operation_key"> {
   /** The tool's name, for metrics and logs. */
   tool?: string;
-  /** The argument that holds the operation key. */
+  /** The argument that holds the operation key; `operation_key` where absent. */
   key_argument?: string;
+  /** How often the handler may be run within one call where the decisions allow it; 1 where absent. */
+  attempts?: number;
   /** What the host knows of the caller: identity, policy, whether it may learn what exists. */
   contextOf?: (extra: unknown) => Context;
   contract?: Contract;
@@ -27,9 +30,13 @@ interface Extra {
   mcpReq?: { signal?: AbortSignal; _meta?: { traceparent?: unknown } };
 }
 
+/** What an operation key is made of: 1 to 256 visible ASCII characters. */
+const KEY = /^[!-~]{1,256}$/;
+
 /**
  * Wraps a tool's handler. Adapters follow what it does; without one, the handler moves `currentOperation()` along.
- * A failed attempt is repeated as the decision allows; the envelope leaves only once the loop is over.
+ * With `attempts`, a failed attempt is repeated as the decision allows; the envelope leaves only once the loop is over.
+ * A write with `dedupe` is refused without an operation key, before the handler runs.
  */
 export function withContract<P extends unknown[], R>(
   handler: (...parameters: P) => R | Promise<R>,
@@ -39,15 +46,30 @@ export function withContract<P extends unknown[], R>(
   return async (...parameters) => {
     const extra = (parameters.at(-1) ?? {}) as Extra;
     const signal = extra.mcpReq?.signal ?? extra.signal;
-    const operation = optionsOf(options, parameters.length > 1 ? parameters[0] : undefined, extra);
-    const settled = await contract.settle(operation, async (_: Operation) => handler(...parameters), signal);
+    const key = keyOf(options, parameters.length > 1 ? parameters[0] : undefined);
+    const operation = optionsOf(options, key, extra);
+    const work = (): R | Promise<R> => {
+      requireKey(options, key);
+      return handler(...parameters);
+    };
+    const settled = await contract.settle(operation, work, { signal, attempts: options.attempts ?? 1 });
     return settled.ok ? settled.value : contract.toolFailure(settled.verdict.envelope);
   };
 }
 
-function optionsOf(options: ToolOptions, given: unknown, extra: Extra): OperationOptions {
-  const { tool, key_argument, contextOf, contract: _, ...known } = options;
-  const key = typeof given === "object" && given !== null ? Reflect.get(given, key_argument ?? "operation_key") : undefined;
+function keyOf(options: ToolOptions, given: unknown): unknown {
+  const name = options.key_argument ?? "operation_key";
+  return typeof given === "object" && given !== null ? Reflect.get(given, name) : undefined;
+}
+
+function requireKey({ effect, dedupe }: ToolOptions, key: unknown): void {
+  if (effect === "read" || dedupe === undefined || dedupe === "none") return;
+  if (key === undefined) throw new ConditionError("MISSING_ARGUMENT");
+  if (typeof key !== "string" || !KEY.test(key)) throw new ConditionError("INVALID_KEY");
+}
+
+function optionsOf(options: ToolOptions, key: unknown, extra: Extra): OperationOptions {
+  const { tool, key_argument: _, attempts: __, contextOf, contract: ___, ...known } = options;
   const traceparent = extra.mcpReq?._meta?.traceparent ?? extra._meta?.traceparent;
   const context = present({
     traceparent: typeof traceparent === "string" ? traceparent : undefined,
@@ -56,9 +78,5 @@ function optionsOf(options: ToolOptions, given: unknown, extra: Extra): Operatio
     ...known.context,
     ...contextOf?.(extra),
   });
-  return {
-    ...known,
-    context,
-    ...(typeof key === "string" ? { operation_key: key } : {}),
-  };
+  return { ...known, context, ...(typeof key === "string" ? { operation_key: key } : {}) };
 }

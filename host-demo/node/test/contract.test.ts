@@ -123,7 +123,7 @@ test("an aborted caller ends the loop and counts as a cancel", async () => {
       controller.abort();
       throw busy;
     },
-    controller.signal,
+    { signal: controller.signal },
   );
   assert.equal((settled as { verdict: Verdict }).verdict.diagnostic.cancel, "requested");
 });

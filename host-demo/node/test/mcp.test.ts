@@ -1,126 +1,68 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 
-import { Client } from "@modelcontextprotocol/client";
-import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
-import { InMemoryTransport as InMemoryV1 } from "@modelcontextprotocol/sdk/inMemory.js";
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { McpServer as ServerV1 } from "@modelcontextprotocol/sdk/server/mcp.js";
 import pg from "pg";
-import type { Envelope } from "retort-contract";
-import { ConditionError, contract, currentOperation } from "retort-contract";
+import { ConditionError, currentOperation } from "retort-contract";
 import { withContract } from "retort-contract/mcp";
 import { z } from "zod";
 
-import { packageFolder } from "./paths.js";
+import { envelopeOf, scenarios } from "./scenarios.js";
+import type { Reader, Result } from "./servers.js";
+import { python, pythonServer, readWithPython, readWithTypescript, typescriptServer } from "./servers.js";
 import type { Service } from "./services.js";
 import { startPostgres } from "./services.js";
 
-/** What a tool call gave: MCP's result, whichever client read it. */
-interface Result {
-  isError?: boolean;
-  content: { type: string; text?: string }[];
-  _meta?: Record<string, unknown>;
-}
+const withPython = existsSync(python) ? {} : { skip: "needs target/python-venv" };
 
-/** The envelope, which must be the same in the one text block and in `_meta`. */
-function envelopeOf(given: unknown): Envelope {
-  const result = given as Result;
-  assert.equal(result.isError, true, JSON.stringify(result));
-  assert.equal(result.content.length, 1);
-  const envelope = JSON.parse(result.content[0]?.text ?? "") as Envelope;
-  assert.deepEqual(result._meta?.["dev.retort/error"], envelope);
-  return envelope;
-}
+const pairs = [
+  { name: "the TypeScript server, read by the TypeScript client", connect: readWithTypescript, server: typescriptServer, when: {} },
+  { name: "the TypeScript server, read by the Python client", connect: readWithPython, server: typescriptServer, when: withPython },
+  { name: "the Python server, read by the TypeScript client", connect: readWithTypescript, server: pythonServer, when: withPython },
+];
 
-describe("a server over PostgreSQL, read by the official client", () => {
-  let service: Service;
-  let admin: pg.Pool;
-  let client: Client;
-  let id = 0;
+for (const { name, connect, server, when } of pairs) {
+  describe(name, when, () => {
+    let service: Service;
+    let admin: pg.Pool;
+    let reader: Reader;
 
-  before(async () => {
-    service = await startPostgres();
-    const url = `postgres://retort@127.0.0.1:${service.port}/postgres`;
-    admin = new pg.Pool({ connectionString: url });
-    await admin.query("CREATE TABLE ledger (id int PRIMARY KEY, note text)");
-    client = new Client({ name: "test", version: "1.0.0" });
-    await client.connect(
-      new StdioClientTransport({
-        command: process.execPath,
-        args: [join(packageFolder, "target/test/examples/mcp-server.js")],
-        env: { ...process.env, DATABASE_URL: url } as Record<string, string>,
-      }),
-    );
-  });
+    before(async () => {
+      service = await startPostgres();
+      const dsn = `postgresql://retort@127.0.0.1:${service.port}/postgres`;
+      admin = new pg.Pool({ connectionString: dsn });
+      admin.on("error", () => undefined);
+      reader = await connect(server, dsn);
+    });
 
-  after(async () => {
-    await client.close();
-    await admin.end();
-    await service.stop();
-  });
+    after(async () => {
+      await reader.close();
+      await admin.end();
+      await service.stop();
+    });
 
-  async function add(given: object): Promise<unknown> {
-    id += 1;
-    const entry = { operation_key: `key-${id}`, id, note: "secret note", seconds: 0, ...given };
-    return client.callTool({ name: "add_entry", arguments: entry });
-  }
+    test("a success passes through", async () => {
+      const result = await reader.call("add_order", { id: 1000, amount: 1, operation_key: "key-1000" });
+      assert.deepEqual([result.isError ?? false, result.content[0]?.text], [false, "order 1000 added"]);
+    });
 
-  async function kill(): Promise<void> {
-    for (let tries = 0; tries < 100; tries += 1) {
-      const killed = await admin.query(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO ledger%' AND state = 'active'",
-      );
-      if (killed.rowCount === 1) return;
-      await sleep(20);
+    for (const scenario of scenarios) {
+      test(scenario.name, async () => {
+        const envelope = envelopeOf(await scenario.provoke(reader, admin));
+        const named = Object.keys(scenario.expected).map((field) => [field, envelope[field as keyof typeof envelope]]);
+        assert.deepEqual(Object.fromEntries(named), scenario.expected);
+      });
     }
-    assert.fail("no statement was running");
-  }
 
-  test("a success passes through unchanged", async () => {
-    const result = (await add({ id: 1000 })) as Result;
-    assert.deepEqual([result.isError ?? false, result.content], [false, [{ type: "text", text: '{"id":1000}' }]]);
+    test("the server lives on", async () => {
+      const result = await reader.call("order_receipt", { operation_key: "key-1000" });
+      assert.deepEqual([result.isError ?? false, result.content[0]?.text], [false, "committed"]);
+    });
   });
-
-  test("a duplicate key is a conflict without effect, and tells no value", async () => {
-    const envelope = envelopeOf(await add({ id: 1000 }));
-    assert.deepEqual(
-      [envelope.code, envelope.category, envelope.outcome, envelope.retryable],
-      ["UNIQUE_VIOLATION", "conflict", "not_committed", false],
-    );
-    assert.equal(JSON.stringify(envelope).includes("secret note"), false);
-  });
-
-  test("a statement timeout has no effect", async () => {
-    const envelope = envelopeOf(await add({ seconds: 30 }));
-    assert.deepEqual([envelope.code, envelope.category, envelope.outcome], ["DB_TIMEOUT", "transient", "not_committed"]);
-  });
-
-  test("a backend killed in mid-write leaves an unknown outcome that nobody may repeat", async () => {
-    const [result] = await Promise.all([add({ seconds: 1 }), kill()]);
-    const envelope = envelopeOf(result);
-    assert.deepEqual(
-      [envelope.code, envelope.category, envelope.outcome, envelope.retryable],
-      ["OUTCOME_UNKNOWN", "unknown_outcome", "unknown", false],
-    );
-    assert.equal(envelope.operation_key, `key-${id}`);
-  });
-
-  test("an exhausted pool has not started", async () => {
-    const slow = [add({ seconds: 1.4 }), add({ seconds: 1.4 })];
-    await sleep(150);
-    const envelope = envelopeOf(await add({}));
-    await Promise.all(slow);
-    assert.deepEqual([envelope.code, envelope.outcome], ["POOL_BUSY", "not_started"]);
-  });
-
-  test("the server lives on", async () => {
-    const result = (await client.callTool({ name: "count_entries", arguments: {} })) as Result;
-    assert.equal(result.isError ?? false, false);
-  });
-});
+}
 
 describe("withContract", () => {
   test("serves @modelcontextprotocol/sdk 1.x, with and without arguments, whose client drops nothing", async () => {
@@ -136,11 +78,12 @@ describe("withContract", () => {
     );
     server.registerTool("read", {}, withContract(async () => fail(), { effect: "read", policy: { max_attempts: 1 } }));
     const client = new ClientV1({ name: "test", version: "1.0.0" });
-    const [near, far] = InMemoryV1.createLinkedPair();
+    const [near, far] = InMemoryTransport.createLinkedPair();
     await Promise.all([server.connect(near), client.connect(far)]);
-    const write = envelopeOf(await client.callTool({ name: "write", arguments: { operation_key: "k-9" } }));
+    const called = await client.callTool({ name: "write", arguments: { operation_key: "k-9" } });
+    const write = envelopeOf(called as Result);
     assert.deepEqual([write.code, write.operation_key], ["OUTCOME_UNKNOWN", "k-9"]);
-    const read = envelopeOf(await client.callTool({ name: "read" }));
+    const read = envelopeOf((await client.callTool({ name: "read" })) as Result);
     assert.deepEqual([read.category, read.outcome], ["transient", "not_committed"]);
     assert.equal(JSON.stringify([write, read]).includes("hunter2"), false);
     await client.close();
@@ -155,10 +98,38 @@ describe("withContract", () => {
       { effect: "read", contextOf: () => ({ reference: "help-desk" }) },
     );
     for (const extra of [{ _meta: { traceparent } }, { mcpReq: { _meta: { traceparent } } }]) {
-      const envelope = envelopeOf(await tool({ authorized: true }, extra));
+      const envelope = envelopeOf((await tool({ authorized: true }, extra)) as Result);
       assert.equal(envelope.trace_id, "4bf92f3577b34da6a3ce929d0e0e4736");
       assert.deepEqual([envelope.code, envelope.reference], ["NOT_AUTHORIZED", undefined]);
     }
+  });
+
+  test("refuses a deduplicated write without a key before anything is done", async () => {
+    let calls = 0;
+    const count = async (_given: { operation_key?: string }, _extra: object): Promise<void> => void (calls += 1);
+    const tool = withContract(count, { effect: "write", dedupe: "receipt" });
+    const codes = [];
+    for (const given of [{}, { operation_key: "a b" }]) {
+      const envelope = envelopeOf((await tool(given, {})) as unknown as Result);
+      codes.push([envelope.code, envelope.outcome]);
+    }
+    assert.deepEqual(codes, [["MISSING_ARGUMENT", "not_started"], ["INVALID_KEY", "not_started"]]);
+    assert.equal(calls, 0);
+    await tool({ operation_key: "k-1" }, {});
+    assert.equal(calls, 1);
+  });
+
+  test("repeats the handler only where it is told to", async () => {
+    let calls = 0;
+    const busy = async (_extra: object): Promise<void> => {
+      calls += 1;
+      throw new ConditionError("POOL_BUSY");
+    };
+    const once = envelopeOf((await withContract(busy, { effect: "read" })({})) as unknown as Result);
+    assert.deepEqual([calls, once.retryable], [1, true]);
+    const policy = { base_ms: 1, cap_ms: 2 };
+    const often = envelopeOf((await withContract(busy, { effect: "read", attempts: 3, policy })({})) as unknown as Result);
+    assert.deepEqual([calls, often.retryable], [4, false]);
   });
 
   test("gives up where the caller has gone", async () => {
@@ -170,9 +141,9 @@ describe("withContract", () => {
         controller.abort();
         throw new ConditionError("POOL_BUSY");
       },
-      { effect: "read", contract: contract.with({}) },
+      { effect: "read", attempts: 3 },
     );
-    envelopeOf(await tool({ signal: controller.signal }));
+    envelopeOf((await tool({ signal: controller.signal })) as unknown as Result);
     assert.equal(calls, 1);
   });
 });

@@ -1,0 +1,70 @@
+/** The two example servers, each read through one language's official client. */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+
+import { packageFolder, repository } from "./paths.js";
+
+/** MCP's result, whichever client read it. */
+export interface Result {
+  isError?: boolean;
+  content: { type: string; text?: string }[];
+  _meta?: Record<string, unknown>;
+}
+
+/** A client that is connected to a server. */
+export interface Reader {
+  call(name: string, given: object): Promise<Result>;
+  close(): Promise<void>;
+}
+
+/** How to start a server. */
+export type Command = [program: string, ...given: string[]];
+
+/** The Python that has the official SDK and this product's package. */
+export const python = join(repository, "target/python-venv/bin/python");
+
+export const typescriptServer: Command = [process.execPath, join(packageFolder, "target/test/examples/mcp-server.js")];
+export const pythonServer: Command = [python, join(repository, "host-demo/python/examples/mcp_server.py")];
+
+/** The official TypeScript client. */
+export async function readWithTypescript([command, ...args]: Command, dsn: string): Promise<Reader> {
+  const client = new Client({ name: "test", version: "1.0.0" });
+  const env = { ...process.env, RETORT_DSN: dsn } as Record<string, string>;
+  await client.connect(new StdioClientTransport({ command, args, env }));
+  return {
+    call: async (name, given) => (await client.callTool({ name, arguments: { ...given } })) as Result,
+    close: () => client.close(),
+  };
+}
+
+/** The official Python client, in a process of its own. */
+export async function readWithPython(server: Command, dsn: string): Promise<Reader> {
+  const script = join(packageFolder, "test/read_with_python.py");
+  const reader = spawn(python, [script, ...server], {
+    env: { ...process.env, RETORT_DSN: dsn },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const waiting = new Map<number, (result: Result) => void>();
+  createInterface({ input: reader.stdout }).on("line", (line) => {
+    const { number, result } = JSON.parse(line) as { number: number; result: Result };
+    waiting.get(number)?.(result);
+  });
+  let calls = 0;
+  return {
+    call: (name, given) =>
+      new Promise((resolve) => {
+        waiting.set(calls, resolve);
+        calls += 1;
+        reader.stdin.write(`${JSON.stringify({ name, arguments: given })}\n`);
+      }),
+    close: async () => {
+      const ended = new Promise((resolve) => reader.once("exit", resolve));
+      reader.stdin.end();
+      await ended;
+    },
+  };
+}
