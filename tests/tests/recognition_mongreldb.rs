@@ -112,9 +112,15 @@ fn a_query_exception_is_worth_its_cause() {
             r#"{"name":"System.Net.Http.HttpRequestException","InnerException":{"name":"System.Net.Sockets.SocketException","message":"Connection refused","SocketErrorCode":"ConnectionRefused"}}"#,
             ("CONNECTION_FAILED", "not_started", true),
         ),
-        (r#"{"name":"System.Net.Http.HttpRequestException","message":"An error occurred while sending the request."}"#, UNKNOWN),
+        (
+            r#"{"name":"System.Net.Http.HttpRequestException","message":"An error occurred while sending the request."}"#,
+            UNKNOWN,
+        ),
         (r#"{"name":"System.Threading.Tasks.TaskCanceledException"}"#, UNKNOWN),
-        (r#"{"name":"System.Text.Json.JsonException","message":"'<' is an invalid start of a value."}"#, UNKNOWN),
+        (
+            r#"{"name":"System.Text.Json.JsonException","message":"'<' is an invalid start of a value."}"#,
+            UNKNOWN,
+        ),
     ] {
         let error = format!(r#"{{"name":"MongrelDB.QueryException","InnerException":{cause}}}"#);
         assert_eq!(judged(&error), expected, "{error}");

@@ -178,7 +178,7 @@ fn chain(system: System) -> &'static [&'static Table] {
         System::Postgresql => const { &[&POSTGRES, &PGBOUNCER, &POSTGREST, &AURORA_RDS, &SQLSTATE] },
         System::Yugabytedb => const { &[&YUGABYTEDB, &POSTGRES, &PGBOUNCER, &SQLSTATE] },
         System::Cockroachdb => const { &[&COCKROACHDB, &POSTGRES, &PGBOUNCER, &SQLSTATE] },
-        System::Mysql => const { &[&MYSQL, &AURORA_RDS, &SQLSTATE] },
+        System::Mysql => const { &[&MYSQL, &VITESS, &AURORA_RDS, &SQLSTATE] },
         System::Vitess => const { &[&VITESS, &MYSQL, &SQLSTATE] },
         System::Mariadb => const { &[&MARIADB, &SQLSTATE] },
         System::Sqlite => const { &[&SQLITE] },

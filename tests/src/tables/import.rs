@@ -16,7 +16,8 @@ pub fn import(facts: &Path, folder: &Path) -> Result<()> {
     for spec in SPECS {
         let own = rules::read(&rules_folder.join(format!("{}.tsv", spec.id)))?;
         let facts = read_facts(&facts.join(format!("{}.tsv", spec.id)))?;
-        let rows = build(spec, &facts, &own, &common, &confirmed).with_context(|| format!("table {}", spec.id))?;
+        let rows =
+            build(spec, &facts, &own, &common, &confirmed).with_context(|| format!("table {}", spec.id))?;
         write(folder, spec, &rows)?;
     }
     Ok(())
@@ -65,7 +66,8 @@ fn build(
         }
     }
     // A rule without a source only reads a fact; related tables share such rules, so the fact may be absent.
-    let additions = own.iter().filter(|rule| rule.is_exact() && rule.rename.is_none() && !rule.source.is_empty());
+    let additions =
+        own.iter().filter(|rule| rule.is_exact() && rule.rename.is_none() && !rule.source.is_empty());
     for rule in additions.filter(|rule| matches!(rule.decision, Decision::Read(..))) {
         let rules::Pattern::Code(code) = &rule.pattern else { continue };
         for code in codes(spec.keys, code) {

@@ -110,7 +110,9 @@ pub fn read_confirmed(path: &Path) -> Result<Confirmed> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{}", path.display()))?;
     lines(&text)
         .map(|(number, columns)| {
-            let [table, code, source] = columns[..] else { bail!("{}:{number}: not 3 columns", path.display()) };
+            let [table, code, source] = columns[..] else {
+                bail!("{}:{number}: not 3 columns", path.display())
+            };
             Ok(((table.to_owned(), code.to_owned()), source.to_owned()))
         })
         .collect()
