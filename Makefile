@@ -65,3 +65,33 @@ test-node: node ## Test the Node package: real servers, official MCP clients, go
 package-node: node ## Pack the npm tarball
 	@mkdir -p $(OUT)/packages
 	cd $(NODE) && npm pack --silent --pack-destination $(CURDIR)/$(OUT)/packages
+
+PYTHON := host-demo/python
+PYTHON_VENV := target/python-venv
+PYTHON_VENV_1 := target/python-venv-mcp1
+
+.PHONY: test-python package-python
+
+$(PYTHON_VENV)/ready: $(PYTHON)/requirements-test.txt $(PYTHON)/pyproject.toml
+	python3 -m venv $(PYTHON_VENV)
+	$(PYTHON_VENV)/bin/pip install --quiet --disable-pip-version-check -r $< -e $(PYTHON)
+	@touch $@
+
+$(PYTHON_VENV_1)/ready: $(PYTHON)/requirements-test.txt $(PYTHON)/pyproject.toml
+	python3 -m venv $(PYTHON_VENV_1)
+	sed 's/^mcp==.*/mcp==1.30.0/' $< > target/requirements-mcp1.txt
+	$(PYTHON_VENV_1)/bin/pip install --quiet --disable-pip-version-check -r target/requirements-mcp1.txt -e $(PYTHON)
+	@touch $@
+
+test-python: component $(PYTHON_VENV)/ready $(PYTHON_VENV_1)/ready ## Test the Python package: types, real servers, both generations of the MCP SDK, golden verdicts
+	cd $(PYTHON) && $(CURDIR)/$(PYTHON_VENV)/bin/mypy && $(CURDIR)/$(PYTHON_VENV)/bin/pytest
+	cd $(PYTHON) && $(CURDIR)/$(PYTHON_VENV_1)/bin/pytest tests/test_mcp.py
+
+package-python: component $(PYTHON_VENV)/ready ## Build the wheel, and run its README in an empty environment
+	@mkdir -p $(OUT)/packages
+	rm -rf target/python-wheel && cp -R $(PYTHON) target/python-wheel
+	cp $(COMPONENT) target/python-wheel/src/retort_contract/
+	$(PYTHON_VENV)/bin/python -m build --wheel --no-isolation --outdir $(OUT)/packages target/python-wheel
+	rm -rf target/python-empty && python3 -m venv target/python-empty
+	target/python-empty/bin/pip install --quiet --disable-pip-version-check "$$(ls $(OUT)/packages/retort_contract-*.whl)[mcp,psycopg,sqlalchemy]" psycopg-binary==3.3.9
+	env -u RETORT_COMPONENT target/python-empty/bin/python $(PYTHON)/tests/readme.py $(PYTHON)/README.md
