@@ -15,15 +15,18 @@
 extern crate alloc;
 
 pub mod adapters;
+pub mod attempts;
 pub mod cli;
 mod component;
 mod contract;
 mod demo;
+pub mod diagnostics;
 mod error;
 mod fault;
 pub mod ids;
 mod locate;
 mod native;
+pub mod receipts;
 pub mod rules;
 
 pub use component::{Component, Instances, Options};

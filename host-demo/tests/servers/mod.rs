@@ -1,0 +1,121 @@
+//! Real servers for tests: started in a folder of their own, on sockets only they know, and stopped at the end.
+
+#![allow(dead_code, reason = "every test file uses some of the servers")]
+
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// A server that is stopped when it goes out of scope.
+pub struct Server {
+    process: Child,
+    folder: TempDir,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself; there is nothing to be done about a failure here.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Server {
+    /// The folder of the server's sockets and data.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// The program, from the search path or from Debian's folders of versions.
+fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join(program));
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    on_path.chain(versions.map(|version| version.path().join("bin").join(program))).find(|file| file.is_file())
+}
+
+/// Says why a test did not run, and gives no server.
+fn skipped(program: &str) -> Option<Server> {
+    eprintln!("SKIPPED: there is no {program} here; install it to run this test");
+    None
+}
+
+fn folder() -> TempDir {
+    tempfile::Builder::new().prefix("retort-").tempdir().expect("a temporary folder can be made")
+}
+
+fn wait_until(what: &str, mut is_ready: impl FnMut() -> bool) {
+    for _ in 0..300 {
+        if is_ready() {
+            return;
+        }
+        sleep(Duration::from_millis(50));
+    }
+    panic!("{what} did not start within 15 seconds");
+}
+
+/// Redis or Valkey, on a socket in its folder. `None` where neither is installed.
+pub fn redis() -> Option<Server> {
+    let Some(program) = find("redis-server").or_else(|| find("valkey-server")) else {
+        return skipped("redis-server");
+    };
+    let folder = folder();
+    let socket = redis_socket(folder.path());
+    let process = Command::new(program)
+        .args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"])
+        .arg(&socket)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("redis-server starts");
+    wait_until("redis-server", || socket.exists());
+    Some(Server { process, folder })
+}
+
+/// Redis' socket in its server's folder.
+pub fn redis_socket(folder: &Path) -> PathBuf {
+    folder.join("redis.sock")
+}
+
+/// PostgreSQL, on a socket in its folder, for the user `postgres`. `None` where it is not installed.
+pub fn postgres() -> Option<Server> {
+    let (Some(initdb), Some(postgres)) = (find("initdb"), find("postgres")) else {
+        return skipped("postgres");
+    };
+    let folder = folder();
+    // PostgreSQL refuses to run as root.
+    let user = nix::unistd::User::from_name("postgres").ok().flatten();
+    let user = user.filter(|_| nix::unistd::geteuid().is_root());
+    let as_user = |program: &Path| {
+        let mut command = Command::new(program);
+        if let Some(user) = &user {
+            command.uid(user.uid.as_raw()).gid(user.gid.as_raw());
+        }
+        command.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    if let Some(user) = &user {
+        nix::unistd::chown(folder.path(), Some(user.uid), Some(user.gid)).expect("root may give a folder away");
+    }
+    let data = folder.path().join("data");
+    let made = as_user(&initdb)
+        .args(["--username", "postgres", "--auth", "trust", "--no-sync", "--pgdata"])
+        .arg(&data)
+        .status()
+        .expect("initdb runs");
+    assert!(made.success(), "initdb makes a cluster");
+    let process = as_user(&postgres)
+        .arg("-D")
+        .arg(&data)
+        .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c"])
+        .arg(format!("unix_socket_directories={}", folder.path().display()))
+        .spawn()
+        .expect("postgres starts");
+    let socket = folder.path().join(".s.PGSQL.5432");
+    wait_until("postgres", || socket.exists());
+    Some(Server { process, folder })
+}
