@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OpenFlags, params};
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -30,10 +30,10 @@ impl Default for Bounds {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be opened.
-    #[error("the diagnostics' file cannot be opened")]
+    #[error("the file cannot be opened: {0}")]
     File(#[from] io::Error),
     /// SQLite's own error.
-    #[error("the diagnostics' store failed")]
+    #[error("the store failed: {0}")]
     Store(#[from] rusqlite::Error),
 }
 
@@ -85,11 +85,19 @@ impl Diagnostics {
         Ok(Diagnostics { connection, bounds })
     }
 
+    /// Opens a store that is there, for reading what its host has written.
+    pub fn open_existing(path: &Path) -> Result<Diagnostics, Error> {
+        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        Ok(Diagnostics { connection, bounds: Bounds::default() })
+    }
+
     /// Records a diagnostic under its trace id, and lets go what is too old or too much.
     pub fn append(&mut self, trace_id: &str, diagnostic: &str, now_ms: i64) -> Result<(), Error> {
         let transaction = self.connection.transaction()?;
         transaction
-            .prepare_cached("INSERT INTO diagnostics (trace_id, recorded_ms, diagnostic) VALUES (?1, ?2, ?3)")?
+            .prepare_cached(
+                "INSERT INTO diagnostics (trace_id, recorded_ms, diagnostic) VALUES (?1, ?2, ?3)",
+            )?
             .execute(params![trace_id, now_ms, diagnostic])?;
         transaction
             .prepare_cached("DELETE FROM diagnostics WHERE recorded_ms < ?1")?
@@ -111,9 +119,9 @@ impl Diagnostics {
 
     /// The diagnostics of a trace id, oldest first: one an attempt.
     pub fn find(&self, trace_id: &str) -> Result<Vec<Entry>, Error> {
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT recorded_ms, diagnostic FROM diagnostics WHERE trace_id = ?1 ORDER BY id")?;
+        let mut statement = self.connection.prepare_cached(
+            "SELECT recorded_ms, diagnostic FROM diagnostics WHERE trace_id = ?1 ORDER BY id",
+        )?;
         let entries = statement.query_map(params![trace_id], |row| {
             Ok(Entry { recorded_ms: row.get(0)?, diagnostic: row.get(1)? })
         })?;
@@ -129,7 +137,8 @@ mod tests {
 
     fn store(bounds: Bounds) -> (tempfile::TempDir, Diagnostics) {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let store = Diagnostics::open(&folder.path().join("diagnostics.db"), bounds).expect("the store opens");
+        let store =
+            Diagnostics::open(&folder.path().join("diagnostics.db"), bounds).expect("the store opens");
         (folder, store)
     }
 
@@ -186,7 +195,8 @@ mod tests {
     #[test]
     fn the_file_is_its_owners_alone() {
         let (folder, _store) = store(Bounds::default());
-        let mode = std::fs::metadata(folder.path().join("diagnostics.db")).expect("it is there").permissions();
+        let mode =
+            std::fs::metadata(folder.path().join("diagnostics.db")).expect("it is there").permissions();
         assert_eq!(mode.mode() & 0o777, 0o600);
     }
 }

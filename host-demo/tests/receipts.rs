@@ -60,7 +60,9 @@ impl Sqlite {
     }
 
     fn orders(&self) -> i64 {
-        self.second.query_row("SELECT count(*) FROM orders", (), |row| row.get(0)).expect("orders are counted")
+        self.second
+            .query_row("SELECT count(*) FROM orders", (), |row| row.get(0))
+            .expect("orders are counted")
     }
 
     fn claim(&self, key: &Key, now_ms: i64) -> Claim {
@@ -119,12 +121,18 @@ fn an_unknown_key_and_somebody_elses_are_the_same_bytes() {
 fn an_attempt_that_was_fenced_off_can_no_longer_commit() {
     let mut store = Sqlite::new();
     let ticket = granted(store.claim(&key(), 0));
-    assert_eq!(sqlite::fence(&store.second, key().scope(), 1).expect("the store answers"), fenced(Receipt::Absent));
+    assert_eq!(
+        sqlite::fence(&store.second, key().scope(), 1).expect("the store answers"),
+        fenced(Receipt::Absent)
+    );
     assert!(matches!(store.write(&ticket), Err(Error::Fenced(Fenced))));
     assert_eq!((store.orders(), store.look_up(key().scope(), 2)), (0, found(Receipt::Absent)));
     let ticket = granted(store.claim(&key(), 3));
     store.write(&ticket).expect("the next attempt commits");
-    assert_eq!(sqlite::fence(&store.second, key().scope(), 4).expect("the store answers"), fenced(Receipt::Committed));
+    assert_eq!(
+        sqlite::fence(&store.second, key().scope(), 4).expect("the store answers"),
+        fenced(Receipt::Committed)
+    );
     assert_eq!(store.orders(), 1);
 }
 
@@ -194,12 +202,16 @@ async fn pg_claim(connection: &mut PgConnection, key: &Key, now_ms: i64) -> Clai
 }
 
 async fn pg_orders(connection: &mut PgConnection) -> i64 {
-    let row = sqlx::query("SELECT count(*) FROM orders").fetch_one(connection).await.expect("orders are counted");
+    let row =
+        sqlx::query("SELECT count(*) FROM orders").fetch_one(connection).await.expect("orders are counted");
     row.get(0)
 }
 
 /// One attempt up to its COMMIT.
-async fn pg_begin_and_write(connection: &mut PgConnection, ticket: &Ticket) -> Result<(), Error<sqlx::Error>> {
+async fn pg_begin_and_write(
+    connection: &mut PgConnection,
+    ticket: &Ticket,
+) -> Result<(), Error<sqlx::Error>> {
     connection.execute("BEGIN").await.map_err(Error::Store)?;
     connection.execute("INSERT INTO orders VALUES (1)").await.map_err(Error::Store)?;
     postgres::commit(connection, ticket, "{\"order\":7}").await
@@ -242,7 +254,9 @@ async fn postgresql_keeps_receipts_with_their_writes() {
     assert_eq!(pg_claim(&mut second, &key, 1_004).await, Claim::Committed("{\"order\":7}".into()));
     assert_eq!(pg_claim(&mut second, &scope("ada", "order", "k-1").key(b"{}"), 1_005).await, Claim::Reused);
     assert_eq!(
-        postgres::look_up(&mut second, &scope("eve", "order", "k-1"), 1_006).await.expect("the store answers"),
+        postgres::look_up(&mut second, &scope("eve", "order", "k-1"), 1_006)
+            .await
+            .expect("the store answers"),
         found(Receipt::Absent)
     );
     assert_eq!(pg_orders(&mut second).await, 1);

@@ -6,6 +6,7 @@ mod lines;
 mod recognise;
 mod render;
 mod text;
+mod trace;
 
 use std::io;
 use std::path::PathBuf;
@@ -72,6 +73,8 @@ enum Action {
     Reconcile(render::ReconcileArguments),
     /// Fold the attempts of an operation into one record
     Summarise(render::SummariseArguments),
+    /// Show the restricted diagnostics behind an envelope's trace id
+    Trace(trace::Arguments),
     /// Provoke real errors in a real database, and show who gets to see what
     Demo(crate::demo::Arguments),
 }
@@ -87,6 +90,12 @@ enum Error {
     Write(#[from] io::Error),
     #[error("there is no public code {code}; `retort codes` lists them")]
     NoSuchCode { code: String },
+    #[error(
+        "which store? --diagnostics or RETORT_DIAGNOSTICS names the file that the host writes its diagnostics to"
+    )]
+    NoStore,
+    #[error("cannot read the diagnostics in {}: {source}", path.display())]
+    Store { path: PathBuf, source: Box<crate::diagnostics::Error> },
     #[error("the demonstration's own database failed: {0}; it needs a writable temporary folder")]
     Demo(#[from] crate::demo::Error),
 }
@@ -120,6 +129,7 @@ fn run(command: &Command) -> Result<ExitCode, Error> {
         Action::Reconcile(arguments) => render::reconcile(contract, arguments)?,
         Action::Summarise(arguments) => render::summarise(contract, arguments)?,
         Action::Demo(arguments) => crate::demo::run(contract, arguments)?,
+        Action::Trace(arguments) => return trace::run(arguments),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -31,8 +31,7 @@ pub fn claim(connection: &Connection, key: &Key, lifetimes: Lifetimes, now_ms: i
 
 /// Writes the receipt and the result to be replayed, in the write's own transaction, just before COMMIT.
 pub fn commit(connection: &Connection, ticket: &Ticket, result: &str) -> Result<(), Error<rusqlite::Error>> {
-    let mut statement =
-        connection.prepare_cached(&spelled(statements::COMMIT)).map_err(Error::Store)?;
+    let mut statement = connection.prepare_cached(&spelled(statements::COMMIT)).map_err(Error::Store)?;
     match statement.execute(params![ticket.scope.0, ticket.fence, result]).map_err(Error::Store)? {
         0 => Err(Error::Fenced(Fenced)),
         _ => Ok(()),
@@ -65,12 +64,7 @@ fn read(connection: &Connection, scope: &Scope) -> Result<Option<Row>> {
     connection
         .prepare_cached(&spelled(statements::READ))?
         .query_row(params![scope.0], |row| {
-            Ok(Row {
-                payload: row.get(0)?,
-                state: row.get(1)?,
-                expires_ms: row.get(2)?,
-                result: row.get(3)?,
-            })
+            Ok(Row { payload: row.get(0)?, state: row.get(1)?, expires_ms: row.get(2)?, result: row.get(3)? })
         })
         .optional()
 }

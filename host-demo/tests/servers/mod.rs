@@ -36,7 +36,9 @@ fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let on_path = std::env::split_paths(&path).map(|folder| folder.join(program));
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    on_path.chain(versions.map(|version| version.path().join("bin").join(program))).find(|file| file.is_file())
+    on_path
+        .chain(versions.map(|version| version.path().join("bin").join(program)))
+        .find(|file| file.is_file())
 }
 
 /// Says why a test did not run, and gives no server.
@@ -99,7 +101,8 @@ pub fn postgres() -> Option<Server> {
         command
     };
     if let Some(user) = &user {
-        nix::unistd::chown(folder.path(), Some(user.uid), Some(user.gid)).expect("root may give a folder away");
+        std::os::unix::fs::chown(folder.path(), Some(user.uid.as_raw()), Some(user.gid.as_raw()))
+            .expect("root may give a folder away");
     }
     let data = folder.path().join("data");
     let made = as_user(&initdb)
