@@ -498,7 +498,7 @@ fn host(scanner: &mut Scanner, start: usize, until: usize) -> bool {
 pub(super) fn slash(scanner: &mut Scanner) {
     let start = scanner.at;
     scanner.at += 1;
-    if start < scanner.analysed || is_word(scanner.before(start)) {
+    if start < scanner.analysed.max(scanner.no_path) || is_word(scanner.before(start)) {
         return;
     }
     let first = scanner.byte(start);
@@ -539,7 +539,9 @@ pub(super) fn slash(scanner: &mut Scanner) {
     if is_path {
         scanner.found(Kind::Path, start, until);
     } else {
+        // The words inside are looked at, but no other slash starts a path.
         scanner.analysed = start + 1;
+        scanner.no_path = until;
     }
 }
 

@@ -38,6 +38,8 @@ pub(super) struct Scanner<'t> {
     findings: Vec<Finding>,
     /// Up to where characters were looked at as one chunk.
     pub(super) analysed: usize,
+    /// Up to where no slash starts a path.
+    pub(super) no_path: usize,
     /// Closing quotes of texts that were looked into.
     closed: [usize; 4],
     /// The next closing quote of each sort, once searched for; the text's length where there is none.
@@ -110,6 +112,7 @@ impl<'t> Scanner<'t> {
             cue_end: 0,
             findings: Vec::new(),
             analysed: 0,
+            no_path: 0,
             closed: [usize::MAX; 4],
             closings: [(b'\'', 0), (b'"', 0), (b'`', 0)],
             searches: [(usize::MAX, None); 3],

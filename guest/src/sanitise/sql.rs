@@ -121,8 +121,11 @@ pub(super) fn verb(scanner: &mut Scanner, start: usize) -> bool {
 
 /// A comment, or a command of the MongoDB shell, at `start` that a statement follows.
 pub(super) fn comment(scanner: &mut Scanner, start: usize) -> bool {
+    if scanner.before(start) != b'\n' {
+        return false;
+    }
     let next = scanner.line_end(start) + 1;
-    if !matches!(scanner.before(start), b'\n') || !is_statement(scanner.rest(next)) {
+    if !is_statement(scanner.rest(next)) {
         return false;
     }
     let until = boundary(scanner, next, false);
