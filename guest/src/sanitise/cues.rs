@@ -53,13 +53,18 @@ pub(super) enum Cue {
     Data,
     /// `mysqli_connect('host', 'user', 'secret')`.
     Constructor,
+    /// `failed at position 7 (x): …`: an excerpt of a statement.
+    Position,
+    /// What the name of a company ends with.
+    Company,
     /// `COPY t, line 3: "…"`: an excerpt of data.
     Line,
 }
 
 use Cue::{
-    Command, Constructor, Credential, Data, Database, Duplicate, Entry, Host, Identifier, Instruction, Line,
-    Name, Near, Parameters, Path, Port, Row, Scheme, Secret, Stack, Statement, User, Value, Verb,
+    Command, Company, Constructor, Credential, Data, Database, Duplicate, Entry, Host, Identifier,
+    Instruction, Line, Name, Near, Parameters, Path, Port, Position, Row, Scheme, Secret, Stack, Statement,
+    User, Value, Verb,
 };
 
 /// The words.
@@ -121,7 +126,8 @@ pub(super) static CUES: Words<Cue, 1024> = Words::new(&[
     ("contains", Row), ("enthält", Row), ("contient", Row), ("contiene", Row), ("contém", Row), ("row", Row),
     ("entry", Entry), ("eintrag", Entry), ("near", Near),
     ("dup", Duplicate),
-    ("command", Command), ("data", Data), ("roles", User), ("__construct", Constructor), ("mysqli_connect", Constructor), ("pg_connect", Constructor), ("oci_connect", Constructor),
+    ("command", Command), ("data", Data), ("position", Position), ("bei", Value), ("cerca", Value), ("vicino", Value), ("pod", Host), ("logging_pod", Host), ("node_name", Host),
+    ("gmbh", Company), ("ltd", Company), ("llc", Company), ("inc", Company), ("plc", Company), ("roles", User), ("__construct", Constructor), ("mysqli_connect", Constructor), ("pg_connect", Constructor), ("oci_connect", Constructor),
     ("sqlsrv_connect", Constructor), ("line", Line),
     ("enotfound", Host), ("eai_again", Host), ("econnrefused", Host), ("connecting", Host), ("username", User), ("duplicata", Value), ("duplicada", Value),
 ]);

@@ -34,8 +34,12 @@ pub use finding::{Finding, Kind, Level};
 pub use statement::{Fingerprint, fingerprint};
 pub use verbs::{commits, writes};
 
-/// How much of an over-long text is read at its head, and again at its tail, in bytes.
-const HALF: usize = 32 * 1024;
+/// The longest text that is read whole, in bytes.
+const LIMIT: usize = 64 * 1024;
+
+/// How much of a longer text is read at its head, and again at its tail: with a mark between them they are no longer
+/// than the limit.
+const HALF: usize = LIMIT / 2 - 64;
 
 /// How often a redacted text is looked at again before it goes as a whole.
 const ROUNDS: usize = 4;
@@ -166,7 +170,7 @@ fn widen(text: &str, findings: &[Finding], rest: &[Finding]) -> Vec<Finding> {
 
 /// The parts of a text that are read: all of it, or of a text above 64 KiB the head and the tail.
 fn cut(text: &str) -> (&str, &str) {
-    if text.len() <= 2 * HALF {
+    if text.len() <= LIMIT {
         return (text, "");
     }
     (

@@ -116,7 +116,7 @@ fn is_secret_compound(scanner: &Scanner, start: usize, end: usize) -> bool {
 
 /// `COPY t, line 3, column c: "x"`, `JSON data, line 1: …`: what follows is data.
 pub(super) fn data_line(scanner: &mut Scanner, start: usize, end: usize) -> bool {
-    if !scanner.slice(0, start).ends_with(", ") {
+    if ![", ", ".conf "].iter().any(|before| scanner.slice(0, start).ends_with(before)) {
         return false;
     }
     let mut at = scanner.skip_blanks(end);

@@ -290,6 +290,8 @@ impl<'t> Scanner<'t> {
             Cue::Scheme | Cue::Secret => pair::secret(self, cue, start, end),
             Cue::Entry | Cue::Near => self.unescaped(cue, end),
             Cue::Line => pair::data_line(self, start, end),
+            Cue::Position => sql::excerpt(self, end),
+            Cue::Company => self.company(start, end),
             Cue::Constructor | Cue::Host => self.arguments(end),
             Cue::Duplicate | Cue::Command | Cue::Row | Cue::Parameters => self.group(cue, end),
             _ => false,
@@ -409,6 +411,23 @@ impl<'t> Scanner<'t> {
             self.found(Kind::Credential, end + 1, until);
         }
         is_call
+    }
+
+    /// `Acme Example GmbH`: the capitalised words before belong to the name.
+    fn company(&mut self, start: usize, end: usize) -> bool {
+        let before = self.slice(start.saturating_sub(60), start);
+        let mut name = start;
+        for word in before.trim_end().rsplit(' ').take(3) {
+            if !word.starts_with(|letter: char| letter.is_uppercase()) || word.ends_with([':', '.', '"']) {
+                break;
+            }
+            name = name.saturating_sub(word.len() + 1);
+        }
+        let is_name = name < start && self.byte(start).is_ascii_uppercase();
+        if is_name {
+            self.found(Kind::Value, name, end);
+        }
+        is_name
     }
 
     /// The index of the last `close` on the line, or the line's end.

@@ -133,6 +133,23 @@ pub(super) fn comment(scanner: &mut Scanner, start: usize) -> bool {
     true
 }
 
+/// ClickHouse's excerpt: `failed at position 7 (x): x FROM t. Expected one of: …`.
+pub(super) fn excerpt(scanner: &mut Scanner, end: usize) -> bool {
+    let window = scanner.slice(end, scanner.text.floor_char_boundary(end + 400));
+    let number = window.trim_start_matches([' ', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
+    let Some(excerpt) = number.strip_prefix('(').filter(|_| window.len() > number.len() + 1) else {
+        return false;
+    };
+    let Some(colon) = excerpt.find("): ") else {
+        return false;
+    };
+    let start = end + window.len() - excerpt.len();
+    let known = excerpt.find(". Expected").filter(|found| *found > colon);
+    let until = known.map_or_else(|| scanner.line_end(start), |length| start + length);
+    scanner.found(Kind::Sql, start, until);
+    true
+}
+
 /// `* from`: a statement with a misspelt verb goes from that verb on.
 pub(super) fn star(scanner: &mut Scanner) {
     let star = scanner.at;

@@ -27,7 +27,7 @@ pub(super) fn line(scanner: &mut Scanner) {
         return scanner.found(Kind::Sql, start + label, end);
     }
     let Some(sign) = STARTS.iter().find(|sign| rest.starts_with(**sign)) else {
-        if is_numbered(scanner, start) {
+        if is_numbered(scanner, start) || is_source(scanner, start) {
             let end = scanner.line_end(start);
             scanner.found(Kind::Stack, start, end);
         }
@@ -71,6 +71,15 @@ fn is_excerpt(scanner: &Scanner, start: usize) -> bool {
     let end = scanner.line_end(start);
     let under = scanner.skip_blanks(end + 1);
     end > start && under > end + 1 && scanner.byte(under) == b'^'
+}
+
+/// Is the line one of source code, numbered, in front of the one that an arrow marks?
+fn is_source(scanner: &Scanner, start: usize) -> bool {
+    let window = scanner.slice(start, scanner.text.floor_char_boundary(start + 400));
+    let digits = window.bytes().take_while(u8::is_ascii_digit).count();
+    (1..6).contains(&digits)
+        && window.as_bytes().get(digits) == Some(&b' ')
+        && window.split('\n').take(5).any(|line| line.starts_with('→'))
 }
 
 /// `#0 /path(12): call()`, `0. clickhouse(StackTrace…) [0x…]`, `12: 0x55…`.
