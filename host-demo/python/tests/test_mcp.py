@@ -71,6 +71,15 @@ def envelope(result: Any) -> dict[str, Any]:
     return read
 
 
+class Unwritable:
+    """Has no JSON."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
 def fail(*_: object) -> NoReturn:
     raise RuntimeError("secret text of a driver")
 
@@ -141,6 +150,29 @@ async def test_an_output_schema_does_not_break_the_envelope() -> None:
         assert ("outputSchema" in wire(tool)) == IS_2
         assert envelope(await session.call_tool("count", {"name": "other"}))["code"] == "DATABASE_ERROR"
         assert wire(await session.call_tool("count", {"name": "known"}))["content"][0]["text"] == "3"
+
+
+async def test_a_success_whose_value_the_sdk_refuses_is_told_as_applied() -> None:
+    contract = Contract()
+    server = contract.guard(high_level("test"))
+
+    @server.tool()  # type: ignore[untyped-decorator, unused-ignore]
+    @contract.tool(effect="write")
+    async def store(name: str) -> Any if not IS_2 else int:  # type: ignore[valid-type, unused-ignore]
+        """Stores a name; gives what no schema admits."""
+        return "not a number" if IS_2 else Unwritable()
+
+    @server.tool()  # type: ignore[untyped-decorator, unused-ignore]
+    async def plain() -> str:
+        """A tool that is not wrapped."""
+        return fail()
+
+    async with client(server) as session:
+        lost = envelope(await session.call_tool("store", {"name": "a", "operation_key": "k-1"}))
+        assert (lost["code"], lost["outcome"], lost["next"]) == ("RESULT_LOST", "committed", "done")
+        assert META_KEY not in wire(await session.call_tool("plain", {})).get("_meta", {})
+        wrong = wire(await session.call_tool("store", {"operation_key": "k-2"}))
+        assert wrong["isError"] is True and META_KEY not in wrong.get("_meta", {})
 
 
 async def test_who_calls_is_asked_of_the_session_and_never_of_the_arguments() -> None:

@@ -16,6 +16,7 @@ from .memory import AttemptMemory, Attempts, RetryBudget
 from .operation import Operation
 from .verdict import CodeRow, Envelope, Finding, Fingerprint, Redaction, Verdict
 
+S = TypeVar("S", bound=object)
 T = TypeVar("T")
 
 _log = logging.getLogger("retort_contract")
@@ -195,6 +196,10 @@ class Contract:
     def tool(self, effect: str | Mapping[str, str] = "write", **options: Any) -> mcp.Decorator:
         """Makes a function a tool of the MCP SDK that answers failures with the envelope: see `mcp.tool`."""
         return mcp.tool(self, effect, **options)
+
+    def guard(self, server: S) -> S:
+        """Covers a tool's success whose value the MCP SDK then refuses: see `mcp.guard`."""
+        return mcp.guard(self, server)
 
     def check(self, value: T | Verdict | Envelope) -> T:
         """The value, where it is none of a failed operation; otherwise raises the typed error: see `errors`."""

@@ -20,7 +20,8 @@ import importlib.metadata
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from ._contract import Contract
 
 F = TypeVar("F", bound=Callable[..., Any])
+S = TypeVar("S", bound=object)
+
+#: The tools whose function has succeeded in the call that a guard watches.
+_succeeded: ContextVar[list[Operation] | None] = ContextVar("retort_contract.succeeded", default=None)
 
 META_KEY = "dev.retort/error"
 """The key of the envelope in a result's `_meta`."""
@@ -134,6 +139,62 @@ def tool(
     return wrap
 
 
+def guard(contract: Contract, server: S) -> S:
+    """Makes a server answer with the envelope also where a wrapped tool has succeeded and the SDK then fails over its
+    value, for example against the output schema: of a write it has to be told that it was applied.
+
+    Takes an `MCPServer`, a `FastMCP` or a low-level `Server` whose handlers are in place; gives the server.
+    """
+    middleware = getattr(server, "middleware", None)
+    if isinstance(middleware, list):  # mcp 2.x
+
+        async def guarded(context: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+            if context.method != "tools/call":
+                return await call_next(context)
+            return await _guarded(contract, functools.partial(call_next, context), lambda answer: answer)
+
+        middleware.append(guarded)
+        return server
+
+    types: Any = importlib.import_module("mcp.types")
+    low_level: Any = getattr(server, "_mcp_server", server)
+    handlers = low_level.request_handlers
+    handler = handlers[types.CallToolRequest]
+
+    async def handle(request: Any) -> Any:
+        return await _guarded(contract, functools.partial(handler, request), types.ServerResult)
+
+    handlers[types.CallToolRequest] = handle
+    return server
+
+
+async def _guarded(
+    contract: Contract, call: Callable[[], Awaitable[Any]], wrap: Callable[[Any], Any]
+) -> Any:
+    """A call's answer; the envelope's where the answer is the SDK's own error over a tool that had succeeded."""
+    succeeded: list[Operation] = []
+    token = _succeeded.set(succeeded)
+    try:
+        answer = await call()
+    except Exception as error:
+        if not succeeded:
+            raise
+        return wrap(_lost(contract, succeeded[-1], error))
+    finally:
+        _succeeded.reset(token)
+    if not succeeded or not _is_error(getattr(answer, "root", answer)):
+        return answer
+    return wrap(_lost(contract, succeeded[-1], ValueError("the value does not fit the tool's output")))
+
+
+def _lost(contract: Contract, operation: Operation, error: Exception) -> Any:
+    """The result of a tool whose value did not get through."""
+    operation.done()
+    verdict = operation.judge(error)
+    contract.observe(verdict)
+    return result(contract, verdict)
+
+
 def result(contract: Contract, error: Verdict | Envelope) -> Any:
     """The SDK's `CallToolResult` of a failed operation."""
     from mcp.types import CallToolResult
@@ -143,10 +204,18 @@ def result(contract: Contract, error: Verdict | Envelope) -> Any:
 
 def _settled(operation: Operation, value: Any) -> Any:
     """The tool's value. One that asks for more or tells of a failure does not end the operation."""
-    is_error = getattr(value, "is_error", getattr(value, "isError", False))
-    if is_error is True or type(value).__name__ == "InputRequiredResult":
+    if _is_error(value) or type(value).__name__ == "InputRequiredResult":
         operation.inconclusive()
+    elif (succeeded := _succeeded.get()) is not None:
+        succeeded.append(operation)
     return value
+
+
+def _is_error(value: Any) -> bool:
+    """Is it a result, of either generation of the SDK or as JSON, that tells of a failure?"""
+    if isinstance(value, Mapping):
+        return value.get("isError") is True
+    return getattr(value, "is_error", getattr(value, "isError", False)) is True
 
 
 def _failed(contract: Contract, operation: Operation, error: Exception) -> Any:
