@@ -84,7 +84,8 @@ $(PYTHON_VENV_1)/ready: $(PYTHON)/requirements-test.txt $(PYTHON)/pyproject.toml
 	@touch $@
 
 test-python: component $(PYTHON_VENV)/ready $(PYTHON_VENV_1)/ready ## Test the Python package: types, real servers, both generations of the MCP SDK, golden verdicts
-	cd $(PYTHON) && $(CURDIR)/$(PYTHON_VENV)/bin/mypy && $(CURDIR)/$(PYTHON_VENV)/bin/pytest
+	cd $(PYTHON) && $(CURDIR)/$(PYTHON_VENV)/bin/ruff check . && $(CURDIR)/$(PYTHON_VENV)/bin/ruff format --check . \
+	&& $(CURDIR)/$(PYTHON_VENV)/bin/mypy && $(CURDIR)/$(PYTHON_VENV)/bin/pytest
 	cd $(PYTHON) && $(CURDIR)/$(PYTHON_VENV_1)/bin/pytest tests/test_mcp.py
 
 package-python: component $(PYTHON_VENV)/ready ## Build the wheel, and run its README in an empty environment

@@ -17,7 +17,7 @@ REPORT = {
     "error": {
         "name": "psycopg.errors.UniqueViolation",
         "sqlstate": "23505",
-        "message": 'duplicate key value violates unique constraint "orders_pkey"\nDETAIL:  Key (id)=(7) already exists.',
+        "message": 'duplicate key value violates unique constraint "orders_pkey"\nDETAIL:  Key (id)=(7) exists.',
     },
     "system": "postgresql",
     "operation": {"effect": "write", "phase": "execute", "transaction": "open"},
@@ -65,7 +65,7 @@ def main() -> None:
     print(f"verdict as text, warm:        {least(lambda: raw.evaluate(text)):8.1f} µs")
     print(f"verdict as a value, warm:     {least(lambda: contract.evaluate(REPORT)):8.1f} µs")
     print(f"capture of an exception:      {least(lambda: capture(error)):8.1f} µs")
-    print(f"the component's own `version`:{least(lambda: raw.version()):8.1f} µs")
+    print(f"the component's own `version`:{least(raw.version):8.1f} µs")
     with tempfile.TemporaryDirectory() as folder:
         first = [start("") for _ in range(5)]
         start(folder)

@@ -33,7 +33,21 @@ def server() -> Iterator[str]:
         shutil.chown(home, "postgres", "postgres")
     data = home / "data"
     try:
-        _run([*prefix, str(folder / "initdb"), "-D", str(data), "-U", "tester", "-A", "trust", "-E", "UTF8", "--locale=C"])
+        _run(
+            [
+                *prefix,
+                str(folder / "initdb"),
+                "-D",
+                str(data),
+                "-U",
+                "tester",
+                "-A",
+                "trust",
+                "-E",
+                "UTF8",
+                "--locale=C",
+            ]
+        )
         port = _free_port()
         settings = [f"unix_socket_directories={home}", f"port={port}", "listen_addresses=127.0.0.1", *_SETTINGS]
         options = " ".join(f"-c {setting}" for setting in settings)

@@ -22,7 +22,7 @@ def main(readme: Path) -> int:
     failed = 0
     for number, block in enumerate(found, 1):
         with tempfile.TemporaryDirectory() as folder:
-            status = subprocess.run([sys.executable, "-c", block], cwd=folder, stdin=subprocess.DEVNULL).returncode
+            status = subprocess.run([sys.executable, "-c", block], cwd=folder, check=False).returncode
         print(f"README block {number}: {'passes' if status == 0 else 'FAILS'}")
         failed += status != 0
     return failed if found else 1

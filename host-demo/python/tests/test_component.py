@@ -16,7 +16,9 @@ from wasmtime import component
 
 from retort_contract import Contract, _cache, _engine, _locate, raw
 
-REPORT = json.dumps({"error": {"sqlstate": "40001"}, "operation": {"phase": "execute", "transaction": "open"}, "seed": 7})
+REPORT = json.dumps(
+    {"error": {"sqlstate": "40001"}, "operation": {"phase": "execute", "transaction": "open"}, "seed": 7}
+)
 
 #: A small component with the interface's name.
 SMALL = """
@@ -54,7 +56,7 @@ def faulty(body: str) -> _engine.Engine:
 def test_a_trap_is_a_fault_and_the_next_call_gets_a_new_instance(body: str) -> None:
     engine = faulty(body)
     for _ in range(3):
-        with pytest.raises(_engine.ComponentFault, match="^(WasmtimeError|Trap)$"):
+        with pytest.raises(_engine.ComponentFault, match=r"^(WasmtimeError|Trap)$"):
             engine.call("evaluate", REPORT)
 
 
@@ -76,12 +78,16 @@ def test_too_little_memory_is_a_fault(wasm: bytes) -> None:
 @pytest.mark.parametrize("size", [1 << 20, 3 << 20])
 def test_a_large_report_is_judged_within_the_limits_and_its_instance_not_kept(wasm: bytes, size: int) -> None:
     engine = _engine.Engine(wasm)
-    report = json.dumps({"error": {"message": "x " * (size // 2)}, "operation": {"effect": "write", "phase": "execute"}})
+    report = json.dumps(
+        {"error": {"message": "x " * (size // 2)}, "operation": {"effect": "write", "phase": "execute"}}
+    )
     assert json.loads(engine.call("evaluate", report))["envelope"]["outcome"] == "unknown"
     assert "instance" not in engine._idle.__dict__
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", "[]", "\ud800", '{"error": "\ud800 \U0001f600"}', "\x00", "[" * 10_000])
+@pytest.mark.parametrize(
+    "text", ["", "nonsense", "[]", "\ud800", '{"error": "\ud800 \U0001f600"}', "\x00", "[" * 10_000]
+)
 def test_every_text_gives_a_verdict(text: str) -> None:
     assert json.loads(raw.evaluate(text))["envelope"]["retryable"] is False
 

@@ -1,4 +1,4 @@
-"""Operations, attempts, the budget, the retry loop and the typed errors."""
+"""Reports, operations, typed errors and the functions beside them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from retort_contract import (
     Contract,
     Envelope,
     NotFoundError,
-    Operation,
     QueryError,
     RetortError,
     UnknownOutcomeError,
@@ -25,29 +24,7 @@ from retort_contract import (
     current,
 )
 
-
-class Clock:
-    """Time that only passes when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-        self.waits: list[float] = []
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.waits.append(seconds)
-        self.now += seconds
-
-    async def sleep_async(self, seconds: float) -> None:
-        self.sleep(seconds)
-
-
-class Busy(Exception):
-    """As PostgreSQL's serialization failure."""
-
-    sqlstate = "40001"
+from support import Busy, Clock, always, fail
 
 
 @pytest.fixture
@@ -60,15 +37,6 @@ def contract(clock: Clock) -> Contract:
     return Contract(
         system="postgresql", clock=clock, sleep=clock.sleep, sleep_async=clock.sleep_async, random=lambda: 7
     )
-
-
-def fail(operation: Operation, error: BaseException) -> Verdict:
-    with pytest.raises(type(error)), operation:
-        operation.begun()
-        operation.executing()
-        raise error
-    assert operation.verdict is not None
-    return operation.verdict
 
 
 def test_a_report_may_hold_an_exception_or_be_json_text(contract: Contract) -> None:
@@ -99,7 +67,12 @@ def test_several_reports_give_their_verdicts_in_order(contract: Contract) -> Non
 
 def test_an_operation_reports_phase_transaction_steps_and_budget(contract: Contract, clock: Clock) -> None:
     operation = contract.operation(
-        "write", key="k-1", dedupe="receipt", statement="INSERT INTO t VALUES (1)", deadline_ms=5000, context={"tool": "add"}
+        "write",
+        key="k-1",
+        dedupe="receipt",
+        statement="INSERT INTO t VALUES (1)",
+        deadline_ms=5000,
+        context={"tool": "add"},
     )
     with operation:
         operation.acquiring()
@@ -182,7 +155,9 @@ def test_cleanups_are_done_as_decided_and_their_failures_are_hidden(contract: Co
 
     operation = contract.operation()
     with pytest.raises(TimeoutError), operation:
-        operation.on_failure(rollback=lambda: done.append("rollback"), discard=lambda: done.append("discard"), cancel=cancel)
+        operation.on_failure(
+            rollback=lambda: done.append("rollback"), discard=lambda: done.append("discard"), cancel=cancel
+        )
         operation.executing()
         operation.cancel = "requested"
         raise TimeoutError
@@ -211,125 +186,6 @@ async def test_asynchronous_cleanups_are_waited_for(contract: Contract) -> None:
             operation.executing()
             raise Busy
     assert done == ["rollback"]
-
-
-# Attempts and the retry loop.
-
-
-def test_the_loop_waits_as_decided_and_gives_the_result(contract: Contract, clock: Clock) -> None:
-    attempts: list[int] = []
-
-    def work(operation: Operation) -> str:
-        attempts.append(operation.attempt)
-        operation.begun()
-        operation.executing()
-        if operation.attempt < 3:
-            raise Busy
-        return "done"
-
-    assert check(contract.run(work)) == "done"
-    assert attempts == [1, 2, 3]
-    assert len(clock.waits) == 2 and 0.1 <= clock.waits[0] <= 0.2 <= clock.waits[1] <= 0.4
-
-
-def always(error: BaseException) -> Any:
-    def work(operation: Operation) -> None:
-        operation.begun()
-        operation.executing()
-        raise error
-
-    return work
-
-
-def test_the_loop_ends_when_attempts_deadline_or_tokens_are_gone(contract: Contract, clock: Clock) -> None:
-    def reason(**options: Any) -> tuple[str, int]:
-        clock.waits.clear()
-        verdict = contract.run(always(Busy()), **options)
-        assert isinstance(verdict, Verdict) and not verdict.envelope.retryable
-        return verdict.decision.reason, len(clock.waits)
-
-    assert reason() == ("attempts", 2)
-    assert reason(max_attempts=5) == ("attempts", 4)
-    assert reason(max_attempts=50, deadline_ms=1000)[0] == "deadline"
-    while contract.budget is not None and contract.budget.tokens >= 5:
-        contract.budget.spend(5)
-    assert reason() == ("budget", 0)
-
-
-def test_a_retry_costs_tokens_and_a_success_gives_one_back(contract: Contract) -> None:
-    assert contract.budget is not None
-    contract.run(always(Busy()))
-    assert contract.budget.tokens == 490
-    contract.run(lambda operation: None)
-    assert contract.budget.tokens == 491
-
-
-def test_a_loop_does_not_repeat_less_than_the_decision_asks_for(contract: Contract, clock: Clock) -> None:
-    contract.run(always(Busy()), scope="statement")
-    assert clock.waits == []
-    contract.run(always(Busy()), scope="transaction")
-    assert len(clock.waits) == 2
-
-
-def test_a_write_whose_outcome_is_unknown_is_not_repeated(contract: Contract, clock: Clock) -> None:
-    def work(operation: Operation) -> None:
-        operation.autocommit()
-        operation.executing()
-        raise ConnectionResetError(104, "Connection reset by peer")
-
-    verdict = contract.run(work, key="k-1")
-    assert isinstance(verdict, Verdict)
-    assert (verdict.envelope.code, verdict.envelope.next, clock.waits) == ("OUTCOME_UNKNOWN", "reconcile", [])
-    looked_up = contract.reconcile(verdict, "committed", operation={"effect": "write"})
-    assert (looked_up.envelope.code, looked_up.envelope.outcome) == ("ALREADY_APPLIED", "committed")
-
-
-def test_an_earlier_attempt_s_unknown_outcome_is_never_forgotten(contract: Contract) -> None:
-    def work(operation: Operation) -> None:
-        operation.autocommit()
-        operation.executing()
-        raise ConnectionResetError(104, "Connection reset by peer")
-
-    contract.run(work, key="k-1")
-    duplicate = type("UniqueViolation", (Exception,), {"sqlstate": "23505"})()
-    verdict = fail(contract.operation(key="k-1"), duplicate)
-    assert (verdict.envelope.outcome, verdict.diagnostic["attempt_number"]) == ("unknown", 2)
-    other = fail(contract.operation(key="k-1", context={"principal": "somebody else"}), duplicate)
-    assert (other.envelope.code, other.diagnostic["attempt_number"]) == ("UNIQUE_VIOLATION", 1)
-
-
-def test_attempts_of_a_read_are_counted_across_calls_until_it_succeeds_or_is_old(contract: Contract, clock: Clock) -> None:
-    def number() -> int:
-        verdict = fail(contract.operation("read", memory_key="list"), Busy())
-        count: int = verdict.diagnostic["attempt_number"]
-        return count
-
-    assert [number(), number()] == [1, 2]
-    with contract.operation("read", memory_key="list"):
-        pass
-    assert [number(), number()] == [1, 2]
-    clock.now += 601
-    assert number() == 1
-
-
-@pytest.mark.anyio
-async def test_the_asynchronous_loop_does_the_same(contract: Contract, clock: Clock) -> None:
-    async def work(operation: Operation) -> int:
-        operation.begun()
-        operation.executing()
-        if operation.attempt == 1:
-            raise Busy
-        return operation.attempt
-
-    assert await contract.run_async(work) == 2
-    assert len(clock.waits) == 1
-    verdict = await contract.run_async(lambda operation: asyncio.sleep(0, always(KeyError("x"))(operation)))
-    assert isinstance(verdict, Verdict) and len(clock.waits) == 1
-
-
-def test_what_is_no_failure_of_the_operation_is_not_caught(contract: Contract) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        contract.run(always(KeyboardInterrupt()))
 
 
 # Typed errors.
@@ -388,7 +244,10 @@ def test_texts_are_redacted_inspected_and_fingerprinted(contract: Contract) -> N
     text = "password=hunter2 for ana@example.com"
     assert "hunter2" not in contract.redact(text).text and "ana@" not in contract.redact(text).text
     assert [row.kind for row in contract.inspect(text)] == ["credential", "email"]
-    one, two = contract.fingerprint("SELECT a FROM t WHERE b = 1"), contract.fingerprint("select a from t where b = 'x'")
+    one, two = (
+        contract.fingerprint("SELECT a FROM t WHERE b = 1"),
+        contract.fingerprint("select a from t where b = 'x'"),
+    )
     assert (one.fingerprint, one.operation) == (two.fingerprint, "SELECT")
 
 
@@ -397,7 +256,11 @@ def test_attempts_are_folded_into_one_record(contract: Contract) -> None:
     contract = Contract(on_verdict=verdicts.append, sleep=lambda seconds: None)
     contract.run(always(Busy()))
     record = contract.summarise(verdicts)
-    assert (record["retort.attempts"], record["error.type"], record["retort.final"]) == (3, "SERIALIZATION_FAILURE", True)
+    assert (record["retort.attempts"], record["error.type"], record["retort.final"]) == (
+        3,
+        "SERIALIZATION_FAILURE",
+        True,
+    )
 
 
 def test_the_codes_are_a_table(contract: Contract) -> None:

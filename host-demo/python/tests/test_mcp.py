@@ -16,9 +16,10 @@ import psycopg
 import pytest
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
-from conftest import ids
 from retort_contract import ConditionError, Contract, current
 from retort_contract.mcp import META_KEY
+
+from conftest import ids
 
 IS_2 = importlib.metadata.version("mcp").startswith("2.")
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "mcp_server.py"
@@ -102,7 +103,9 @@ async def test_a_tool_s_failure_is_an_envelope_and_its_success_stays_as_it_is() 
         return f"{name} stored" if name == "known" else fail()
 
     async with client(server) as session:
-        assert json.loads(wire(await session.call_tool("lookup", {"name": "known"}))["content"][0]["text"]) == {"name": "known"}
+        assert json.loads(wire(await session.call_tool("lookup", {"name": "known"}))["content"][0]["text"]) == {
+            "name": "known"
+        }
         failed = envelope(await session.call_tool("lookup", {"name": "other"}))
         assert (failed["code"], failed["outcome"]) == ("DATABASE_ERROR", "not_committed")
         stored = await session.call_tool("store", {"name": "known", "operation_key": "k-1"})
@@ -279,7 +282,9 @@ async def example(dsn: str) -> AsyncIterator[ClientSession]:
     parameters = StdioServerParameters(command=sys.executable, args=[str(EXAMPLE)], env=environment)
     async with stdio_client(parameters) as streams, ClientSession(*streams) as session:
         await session.initialize()
-        assert wire(await session.call_tool("order_receipt", {"operation_key": "none"}))["content"][0]["text"] == "absent"
+        assert (
+            wire(await session.call_tool("order_receipt", {"operation_key": "none"}))["content"][0]["text"] == "absent"
+        )
         yield session
 
 

@@ -10,8 +10,9 @@ import psycopg
 import pytest
 
 import retort_contract.psycopg as tracked
-from conftest import ids
 from retort_contract import CommitRolledBack, Contract, Operation, Verdict
+
+from conftest import ids
 
 
 @pytest.fixture
@@ -34,7 +35,9 @@ def judged(operation: Operation) -> tuple[str, str, str, str, bool]:
     return diagnostic["phase"], diagnostic["transaction"], envelope.code, envelope.outcome, envelope.retryable
 
 
-def test_a_write_that_succeeds_is_done_and_committed(contract: Contract, pool: tracked.ConnectionPool, orders: psycopg.Connection) -> None:
+def test_a_write_that_succeeds_is_done_and_committed(
+    contract: Contract, pool: tracked.ConnectionPool, orders: psycopg.Connection
+) -> None:
     with contract.operation("write") as operation:
         with pool.connection() as connection:
             connection.execute("INSERT INTO orders VALUES (1, 5)")
@@ -201,6 +204,39 @@ def test_a_transaction_that_the_program_rolls_back_is_not_taken_for_committed(
     assert ids(orders) == []
 
 
+def test_a_commit_behind_a_comment_is_noticed_and_a_savepoint_repairs(
+    contract: Contract, dsn: str, orders: psycopg.Connection
+) -> None:
+    operation = contract.operation("write")
+    with tracked.Connection.connect(dsn) as connection, pytest.raises(CommitRolledBack), operation:
+        connection.execute("INSERT INTO orders VALUES (1, 5)")
+        connection.execute("SAVEPOINT s")
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute("INSERT INTO orders VALUES (1, 6)")
+        assert operation.transaction == "failed"
+        connection.execute("ROLLBACK TO SAVEPOINT s")
+        assert operation.transaction == "open"
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute("INSERT INTO orders VALUES (1, 6)")
+        connection.execute("/* the */ -- end\n commit;")
+    assert judged(operation)[1:4] == ("rolled_back", "COMMIT_ROLLED_BACK", "not_committed")
+    assert ids(orders) == []
+
+
+def test_what_is_sent_past_the_adapter_does_not_look_unsent(
+    contract: Contract, dsn: str, orders: psycopg.Connection
+) -> None:
+    operation = contract.operation("write")
+    with tracked.Connection.connect(dsn) as connection:
+        connection.cursor_factory = psycopg.Cursor
+        with pytest.raises(RuntimeError), operation:
+            operation.acquiring()
+            operation.acquired()
+            connection.execute("INSERT INTO orders VALUES (1, 5)")
+            raise RuntimeError
+    assert judged(operation)[3] == "unknown"
+
+
 def test_a_result_that_is_lost_after_the_commit_is_not_to_be_repeated(
     contract: Contract, pool: tracked.ConnectionPool, orders: psycopg.Connection
 ) -> None:
@@ -212,9 +248,7 @@ def test_a_result_that_is_lost_after_the_commit_is_not_to_be_repeated(
     assert judged(operation) == ("done", "committed", "RESULT_LOST", "committed", False)
 
 
-def test_the_runner_repeats_a_serialization_failure_and_waits_as_decided(
-    dsn: str, orders: psycopg.Connection
-) -> None:
+def test_the_runner_repeats_a_serialization_failure_and_waits_as_decided(dsn: str, orders: psycopg.Connection) -> None:
     waits: list[float] = []
     contract = Contract(random=lambda: 7, sleep=waits.append)
     orders.execute("INSERT INTO orders VALUES (1, 5)")

@@ -14,9 +14,10 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.orm import Session
 
-from conftest import ids
 from retort_contract import CommitRolledBack, Contract, Operation
 from retort_contract.sqlalchemy import track
+
+from conftest import ids
 
 
 @pytest.fixture

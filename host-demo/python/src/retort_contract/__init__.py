@@ -10,9 +10,9 @@
 """
 
 from . import raw
+from ._contract import Contract
 from ._engine import ComponentFault
 from .capture import capture
-from ._contract import Contract
 from .errors import (
     AuthError,
     ConflictError,

@@ -72,9 +72,7 @@ class Engine:
 class _Instance:
     """An instance, which belongs to one thread."""
 
-    def __init__(
-        self, engine: wasmtime.Engine, compiled: component.Component, memory_bytes: int, fuel: int
-    ) -> None:
+    def __init__(self, engine: wasmtime.Engine, compiled: component.Component, memory_bytes: int, fuel: int) -> None:
         self.store = wasmtime.Store(engine)
         self.store.set_limits(memory_size=memory_bytes)
         self.store.set_fuel(fuel)

@@ -132,7 +132,9 @@ class _Capture:
         if message:
             taken["detail" if _is_program_fault(error) else "message"] = message
         if not has_parameters and not (len(arguments) == 1 and isinstance(arguments[0], str)):
-            values = [value for value in (self.value(item, depth) for item in arguments[:MOST_ITEMS]) if value is not None]
+            values = [
+                value for value in (self.value(item, depth) for item in arguments[:MOST_ITEMS]) if value is not None
+            ]
             if values:
                 taken["args"] = values
         for name, value in self._attributes(error):

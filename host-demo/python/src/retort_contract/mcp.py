@@ -102,7 +102,7 @@ def tool(
             if low_level is not None:
                 return low_level
             session = named.pop(_CONTEXT_PARAMETER, None) if context_name is None else named.get(context_name)
-            arguments = {**dict(zip(signature.parameters, positional)), **named}
+            arguments = {**dict(zip(signature.parameters, positional, strict=False)), **named}
             if adds_key:
                 named.pop(KEY_ARGUMENT, None)
             arguments.pop(context_name or "", None)
@@ -168,9 +168,7 @@ def guard(contract: Contract, server: S) -> S:
     return server
 
 
-async def _guarded(
-    contract: Contract, call: Callable[[], Awaitable[Any]], wrap: Callable[[Any], Any]
-) -> Any:
+async def _guarded(contract: Contract, call: Callable[[], Awaitable[Any]], wrap: Callable[[Any], Any]) -> Any:
     """A call's answer; the envelope's where the answer is the SDK's own error over a tool that had succeeded."""
     succeeded: list[Operation] = []
     token = _succeeded.set(succeeded)

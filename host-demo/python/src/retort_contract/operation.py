@@ -123,6 +123,10 @@ class Operation:
         """A pooled connection is waited for."""
         self._go_to("acquire")
 
+    def acquired(self) -> None:
+        """A connection is there: from here on nothing is known to be unsent, unless it is said."""
+        self.phase = "unknown"
+
     def connecting(self) -> None:
         """A connection is being opened."""
         self._go_to("connect")

@@ -16,76 +16,13 @@ from typing import Any
 
 import psycopg
 import psycopg_pool
-from psycopg import pq
 from psycopg.rows import Row
 
-from .operation import CommitRolledBack, Operation, current
+from . import _psycopg_report as report
+from .operation import CommitRolledBack
 
 CANCEL_SECONDS = 5.0
 """How long a cancel may take before the connection is closed anyway."""
-
-_IDLE = pq.TransactionStatus.IDLE
-_IN_ERROR = pq.TransactionStatus.INERROR
-
-_BEGIN = ("BEGIN", "START")
-_COMMIT = ("COMMIT", "END")
-_ROLLBACK = ("ROLLBACK", "ABORT")
-#: Commands that change no data.
-_SESSION = ("SET", "SHOW", "RESET", "EXPLAIN", "LISTEN", "UNLISTEN", "DISCARD")
-
-_Base = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
-
-
-class _Statement:
-    """One statement's report to the current operation."""
-
-    def __init__(self, connection: _Base, query: object, *, unit: str | None = None) -> None:
-        self._connection = connection
-        self._operation = _named(current())
-        self._verb = _verb(query)
-        self._is_autocommit = False
-        if self._operation is not None:
-            self._before(self._operation)
-            if unit is not None:
-                self._operation.unit = unit
-
-    def _before(self, operation: Operation) -> None:
-        self._is_autocommit = self._connection.autocommit and self._connection.info.transaction_status == _IDLE
-        operation.executing()
-        if self._verb in _COMMIT:
-            operation.committing()
-        elif self._verb in _ROLLBACK:
-            operation.rolling_back()
-        elif self._is_autocommit and self._verb not in _BEGIN:
-            operation.autocommit()
-        elif operation.transaction != "open":
-            operation.begun()
-
-    def succeeded(self, tag: str | None) -> None:
-        """The server answered. The tag tells what it really did with a COMMIT."""
-        operation = self._operation
-        is_ended = self._connection.info.transaction_status == _IDLE
-        if self._verb in _COMMIT and tag == "ROLLBACK":
-            if operation is not None:
-                operation.transaction = "rolled_back"
-            raise CommitRolledBack
-        if operation is None:
-            return
-        if self._is_autocommit and self._verb not in _BEGIN:
-            operation.fetching()
-            if self._verb not in _SESSION:
-                operation.applied()
-        elif not is_ended:
-            operation.fetching()
-        elif tag == "ROLLBACK":
-            operation.rolled_back()
-        elif self._connection.info.pipeline_status == pq.PipelineStatus.OFF:
-            operation.done()
-
-    def failed(self) -> None:
-        """The server or the connection failed."""
-        if self._operation is not None and self._connection.info.transaction_status == _IN_ERROR:
-            self._operation.failed()
 
 
 class Cursor(psycopg.Cursor[Row]):
@@ -93,7 +30,7 @@ class Cursor(psycopg.Cursor[Row]):
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
         """As psycopg's."""
-        statement = _Statement(self.connection, query)
+        statement = report.Statement(self.connection, query)
         try:
             super().execute(query, params, **options)
         except BaseException:
@@ -104,7 +41,7 @@ class Cursor(psycopg.Cursor[Row]):
 
     def executemany(self, query: Any, params_seq: Iterable[Any], *, returning: bool = False) -> None:
         """As psycopg's."""
-        statement = _Statement(self.connection, query, unit="batch")
+        statement = report.Statement(self.connection, query, unit="batch")
         try:
             super().executemany(query, params_seq, returning=returning)
         except BaseException:
@@ -115,7 +52,7 @@ class Cursor(psycopg.Cursor[Row]):
     @contextmanager
     def copy(self, statement: Any, params: Any = None, **options: Any) -> Iterator[Any]:
         """As psycopg's."""
-        copied = _Statement(self.connection, statement, unit="many")
+        copied = report.Statement(self.connection, statement, unit="many")
         try:
             with super().copy(statement, params, **options) as copy:
                 yield copy
@@ -130,7 +67,7 @@ class AsyncCursor(psycopg.AsyncCursor[Row]):
 
     async def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
         """As psycopg's."""
-        statement = _Statement(self.connection, query)
+        statement = report.Statement(self.connection, query)
         try:
             await super().execute(query, params, **options)
         except BaseException:
@@ -141,7 +78,7 @@ class AsyncCursor(psycopg.AsyncCursor[Row]):
 
     async def executemany(self, query: Any, params_seq: Iterable[Any], *, returning: bool = False) -> None:
         """As psycopg's."""
-        statement = _Statement(self.connection, query, unit="batch")
+        statement = report.Statement(self.connection, query, unit="batch")
         try:
             await super().executemany(query, params_seq, returning=returning)
         except BaseException:
@@ -152,7 +89,7 @@ class AsyncCursor(psycopg.AsyncCursor[Row]):
     @asynccontextmanager
     async def copy(self, statement: Any, params: Any = None, **options: Any) -> AsyncIterator[Any]:
         """As psycopg's."""
-        copied = _Statement(self.connection, statement, unit="many")
+        copied = report.Statement(self.connection, statement, unit="many")
         try:
             async with super().copy(statement, params, **options) as copy:
                 yield copy
@@ -172,8 +109,10 @@ class Connection(psycopg.Connection[Row]):
     @classmethod
     def connect(cls, conninfo: str = "", **options: Any) -> Any:
         """As psycopg's."""
-        _report_connecting()
-        return super().connect(conninfo, **options)
+        report.connecting()
+        connection = super().connect(conninfo, **options)
+        report.acquired()
+        return connection
 
     def commit(self) -> None:
         """As psycopg's.
@@ -181,17 +120,17 @@ class Connection(psycopg.Connection[Row]):
         Raises:
             CommitRolledBack: The server had declared the transaction failed.
         """
-        if self.info.transaction_status == _IN_ERROR:
+        if report.is_failed(self):
             self.rollback()
             raise CommitRolledBack
-        operation = _committing(self)
+        operation = report.committing(self)
         super().commit()
         if operation is not None:
             operation.done()
 
     def rollback(self) -> None:
         """As psycopg's."""
-        operation = _rolling_back(self)
+        operation = report.rolling_back(self)
         super().rollback()
         if operation is not None:
             operation.rolled_back()
@@ -203,15 +142,26 @@ class Connection(psycopg.Connection[Row]):
         Raises:
             CommitRolledBack: The server had declared the transaction failed.
         """
-        is_outermost = self.info.transaction_status == _IDLE
+        is_outermost = report.is_idle(self)
         with super().transaction(savepoint_name, force_rollback) as transaction:
             if is_outermost:
-                _report_begun()
+                report.begun()
             yield transaction
             if is_outermost:
-                _report_ending(self, force_rollback)
+                report.ending(self, force_rollback)
         if is_outermost:
-            _report_ended(transaction)
+            report.ended(transaction)
+
+    def tpc_prepare(self) -> None:
+        """As psycopg's."""
+        report.prepared()
+        super().tpc_prepare()
+
+    def tpc_commit(self, xid: psycopg.Xid | str | None = None) -> None:
+        """As psycopg's."""
+        report.prepared()
+        super().tpc_commit(xid)
+        report.finished()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -226,7 +176,7 @@ class Connection(psycopg.Connection[Row]):
             raise
 
     def _clean_up(self, error: BaseException | None) -> None:
-        cleanup = _cleanup(error)
+        cleanup = report.cleanup(error)
         if cleanup == "cancel_then_discard":
             with suppress(Exception):
                 self.cancel_safe(timeout=CANCEL_SECONDS)
@@ -245,8 +195,10 @@ class AsyncConnection(psycopg.AsyncConnection[Row]):
     @classmethod
     async def connect(cls, conninfo: str = "", **options: Any) -> Any:
         """As psycopg's."""
-        _report_connecting()
-        return await super().connect(conninfo, **options)
+        report.connecting()
+        connection = await super().connect(conninfo, **options)
+        report.acquired()
+        return connection
 
     async def commit(self) -> None:
         """As psycopg's.
@@ -254,39 +206,48 @@ class AsyncConnection(psycopg.AsyncConnection[Row]):
         Raises:
             CommitRolledBack: The server had declared the transaction failed.
         """
-        if self.info.transaction_status == _IN_ERROR:
+        if report.is_failed(self):
             await self.rollback()
             raise CommitRolledBack
-        operation = _committing(self)
+        operation = report.committing(self)
         await super().commit()
         if operation is not None:
             operation.done()
 
     async def rollback(self) -> None:
         """As psycopg's."""
-        operation = _rolling_back(self)
+        operation = report.rolling_back(self)
         await super().rollback()
         if operation is not None:
             operation.rolled_back()
 
     @asynccontextmanager
-    async def transaction(
-        self, savepoint_name: str | None = None, force_rollback: bool = False
-    ) -> AsyncIterator[Any]:
+    async def transaction(self, savepoint_name: str | None = None, force_rollback: bool = False) -> AsyncIterator[Any]:
         """As psycopg's.
 
         Raises:
             CommitRolledBack: The server had declared the transaction failed.
         """
-        is_outermost = self.info.transaction_status == _IDLE
+        is_outermost = report.is_idle(self)
         async with super().transaction(savepoint_name, force_rollback) as transaction:
             if is_outermost:
-                _report_begun()
+                report.begun()
             yield transaction
             if is_outermost:
-                _report_ending(self, force_rollback)
+                report.ending(self, force_rollback)
         if is_outermost:
-            _report_ended(transaction)
+            report.ended(transaction)
+
+    async def tpc_prepare(self) -> None:
+        """As psycopg's."""
+        report.prepared()
+        await super().tpc_prepare()
+
+    async def tpc_commit(self, xid: psycopg.Xid | str | None = None) -> None:
+        """As psycopg's."""
+        report.prepared()
+        await super().tpc_commit(xid)
+        report.finished()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -301,7 +262,7 @@ class AsyncConnection(psycopg.AsyncConnection[Row]):
             raise
 
     async def _clean_up(self, error: BaseException | None) -> None:
-        cleanup = _cleanup(error)
+        cleanup = report.cleanup(error)
         if cleanup == "cancel_then_discard":
             with suppress(Exception):
                 await self.cancel_safe(timeout=CANCEL_SECONDS)
@@ -317,8 +278,10 @@ class ConnectionPool(psycopg_pool.ConnectionPool[Connection[Any]]):
 
     def getconn(self, timeout: float | None = None) -> Connection[Any]:
         """As psycopg's."""
-        _report_acquiring()
-        return super().getconn(timeout)
+        report.acquiring()
+        connection = super().getconn(timeout)
+        report.acquired()
+        return connection
 
 
 class AsyncConnectionPool(psycopg_pool.AsyncConnectionPool[AsyncConnection[Any]]):
@@ -329,83 +292,7 @@ class AsyncConnectionPool(psycopg_pool.AsyncConnectionPool[AsyncConnection[Any]]
 
     async def getconn(self, timeout: float | None = None) -> AsyncConnection[Any]:
         """As psycopg's."""
-        _report_acquiring()
-        return await super().getconn(timeout)
-
-
-def _named(operation: Operation | None) -> Operation | None:
-    """The operation, which now knows its system and driver."""
-    if operation is not None:
-        operation.system = operation.system or "postgresql"
-        operation.driver = operation.driver or "psycopg"
-    return operation
-
-
-def _report_acquiring() -> None:
-    operation = _named(current())
-    if operation is not None:
-        operation.acquiring()
-
-
-def _report_connecting() -> None:
-    operation = _named(current())
-    if operation is not None:
-        operation.connecting()
-
-
-def _report_begun() -> None:
-    operation = _named(current())
-    if operation is not None:
-        operation.begun()
-
-
-def _report_ending(connection: _Base, force_rollback: bool) -> None:
-    """The block of a transaction ends without an error: COMMIT follows, unless the transaction cannot commit."""
-    operation = current()
-    if force_rollback:
-        return
-    if connection.info.transaction_status == _IN_ERROR:
-        raise CommitRolledBack
-    if operation is not None:
-        operation.committing()
-
-
-def _report_ended(transaction: psycopg.Transaction | psycopg.AsyncTransaction) -> None:
-    operation = current()
-    if operation is None:
-        return
-    if transaction.status == transaction.Status.COMMITTED:
-        operation.done()
-    else:
-        operation.rolled_back()
-
-
-def _committing(connection: _Base) -> Operation | None:
-    operation = _named(current())
-    if operation is None or connection.info.transaction_status == _IDLE:
-        return None
-    operation.committing()
-    return operation
-
-
-def _rolling_back(connection: _Base) -> Operation | None:
-    operation = _named(current())
-    if operation is None or connection.info.transaction_status == _IDLE:
-        return None
-    operation.rolling_back()
-    return operation
-
-
-def _cleanup(error: BaseException | None) -> str:
-    """What the connection needs before it leaves a failed block."""
-    operation = current()
-    if operation is None or error is None:
-        return "none"
-    return operation.judge(error).decision.cleanup
-
-
-def _verb(query: object) -> str:
-    """The first word of a statement that is a text; empty for composed ones, which transaction commands are not."""
-    text = bytes(query[:64]).decode("ascii", "replace") if isinstance(query, bytes) else query
-    words = text[:64].split(None, 1) if isinstance(text, str) else []
-    return words[0].rstrip(";").upper() if words else ""
+        report.acquiring()
+        connection = await super().getconn(timeout)
+        report.acquired()
+        return connection

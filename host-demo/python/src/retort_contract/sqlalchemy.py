@@ -61,6 +61,8 @@ class _Tracker:
         event.listen(engine, "after_cursor_execute", self._executed)
         event.listen(engine, "handle_error", self._failed)
         event.listen(engine, "rollback_savepoint", self._restored)
+        event.listen(engine, "prepare_twophase", self._prepared)
+        event.listen(engine, "commit_twophase", self._prepared)
         event.listen(engine, "engine_disposed", self._watch_pool)
         self._watch_pool(engine)
         dialect = engine.dialect
@@ -83,7 +85,10 @@ class _Tracker:
             operation = self._current()
             if operation is not None:
                 operation.acquiring()
-            return connect()
+            connection = connect()
+            if operation is not None:
+                operation.acquired()
+            return connection
 
         setattr(pool, "connect", acquiring)
 
@@ -139,6 +144,12 @@ class _Tracker:
             # SQLAlchemy invalidates the connection; the pool's others are left alone.
             context.is_disconnect = True
             context.invalidate_pool_on_disconnect = False
+
+    def _prepared(self, *_: object) -> None:
+        """From here on the transaction's fate is decided elsewhere, also where the answer is missing."""
+        operation = self._current()
+        if operation is not None:
+            operation.transaction = "prepared"
 
     def _restored(self, connection: Connection, *_: object) -> None:
         """Rolling back to a savepoint makes a failed transaction a good one."""
