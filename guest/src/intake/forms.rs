@@ -272,14 +272,52 @@ const LONGEST_GAP: usize = 240;
 /// The leading form at the start of a text, or behind others: a code's, a class's, or a wrapper's prefix.
 pub(super) fn leading(text: &str, is_first: bool) -> Option<Match<'_>> {
     let is_used = |usage: Use| matches!(usage, Telling | Leading) || (usage == First && is_first);
-    let form = FORMS.iter().filter(|(_, usage, _)| is_used(*usage)).find_map(|form| matched(form, text));
-    form.or_else(|| PREFIXES.iter().find_map(|pattern| take(pattern, text).filter(|found| found.len > 0)))
+    let head = Head::of(text);
+    let forms = FORMS.iter().filter(|(pattern, usage, _)| is_used(*usage) && head.may_begin(pattern));
+    let prefixes = || PREFIXES.iter().filter(|pattern| head.may_begin(pattern));
+    forms
+        .into_iter()
+        .find_map(|form| matched(form, text))
+        .or_else(|| prefixes().find_map(|pattern| take(pattern, text).filter(|found| found.len > 0)))
 }
 
 /// Does a telling form stand at the start of a text, or something that announces a server's own words?
 pub(super) fn is_telling(text: &str) -> bool {
-    FORMS.iter().filter(|(_, usage, _)| *usage == Telling).any(|form| matched(form, text).is_some())
-        || ANNOUNCEMENTS.iter().any(|words| take(words, text).is_some())
+    let head = Head::of(text);
+    FORMS
+        .iter()
+        .filter(|(pattern, usage, _)| *usage == Telling && head.may_begin(pattern))
+        .any(|form| matched(form, text).is_some())
+        || ANNOUNCEMENTS.iter().any(|words| head.may_begin(words) && take(words, text).is_some())
+}
+
+/// What the start of a text rules out, found once for all patterns.
+struct Head {
+    /// The first byte, lower case.
+    first: u8,
+    /// Can a class name stand here?
+    is_class: bool,
+}
+
+impl Head {
+    /// The head of a text.
+    fn of(text: &str) -> Head {
+        let first = text.bytes().next().unwrap_or_default();
+        let is_class = (first.is_ascii_alphabetic() || first == b'_') && class(text).is_some();
+        Head { first: first.to_ascii_lowercase(), is_class }
+    }
+
+    /// Can the pattern match here?
+    fn may_begin(&self, pattern: &str) -> bool {
+        match pattern.as_bytes() {
+            [b'%', b'c', ..] => self.is_class,
+            [b'%', b'd' | b'n' | b'z' | b'h', ..] => self.first.is_ascii_digit(),
+            [b'%', b'p' | b'w' | b'o' | b't' | b'k', ..] => self.first.is_ascii_alphabetic(),
+            [b'%' | b'~', ..] => true,
+            [first, ..] => first.eq_ignore_ascii_case(&self.first),
+            [] => false,
+        }
+    }
 }
 
 /// The trailing form at the start of a text: nothing follows it but what drivers put there.
@@ -398,6 +436,9 @@ fn kind_of_error(text: &str) -> Option<usize> {
 fn class(text: &str) -> Option<usize> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_.\\$:+/".contains(&byte);
     let mut len = text.bytes().take(LONGEST_NAME).take_while(|byte| is_part(*byte)).count();
+    if !text.bytes().take(len).any(|byte| byte.is_ascii_uppercase() || byte == b'_') {
+        return None;
+    }
     let mut name = text.get(..len)?;
     while name.ends_with([':', '.', '\\', '/']) {
         len -= 1;

@@ -86,16 +86,15 @@ pub struct Fault {
 pub struct Text {
     /// The message, cut to 64 KiB (head and tail kept).
     pub whole: String,
-    /// Where in it a server's or driver's own words may begin: behind the prefixes of wrappers, in order.
-    pub starts: Vec<usize>,
+    /// Where in it a server's or driver's own words may stand: one line each, behind what wrappers put before it
+    /// and without what they put behind it (statements, parameters, links).
+    spans: Vec<(usize, usize)>,
 }
 
 impl Text {
-    /// The places where a server's or driver's own words may begin.
-    ///
-    /// Each is one line, without what wrappers put behind it (statements, parameters, links).
+    /// What may be a server's or driver's own words.
     pub fn cores(&self) -> impl Iterator<Item = &str> {
-        self.starts.iter().filter_map(|start| self.whole.get(*start..)).map(texts::core)
+        self.spans.iter().filter_map(|(start, end)| self.whole.get(*start..*end))
     }
 }
 
@@ -174,19 +173,20 @@ impl Evidence {
 
 /// Collects the evidence of a report.
 pub fn collect(report: &Report<'_>) -> Evidence {
-    let mut walk = walk::Walk::default();
+    let driver = report.driver.as_deref().and_then(tables::driver);
+    let told = report
+        .system
+        .as_deref()
+        .and_then(System::parse)
+        .or_else(|| driver.and_then(|driver| driver.system))
+        .or_else(|| report.driver.as_deref().and_then(hints::by_driver));
+    let mut walk = walk::Walk::new(told.is_none());
     if let Some(error) = &report.error {
         walk.error(error);
     }
     let (mut evidence, shape) = walk.finish();
-    evidence.driver = report.driver.as_deref().and_then(tables::driver);
-    evidence.system = report
-        .system
-        .as_deref()
-        .and_then(System::parse)
-        .or_else(|| evidence.driver.as_ref().and_then(|driver| driver.system))
-        .or_else(|| report.driver.as_deref().and_then(hints::by_driver))
-        .or(shape);
+    evidence.driver = driver;
+    evidence.system = told.or(shape);
     if !matches!(evidence.system, None | Some(System::Mongreldb)) {
         // Only MongrelDB speaks of its commits; elsewhere such a field is not the server's.
         evidence.own_words = OwnWords::default();

@@ -17,7 +17,7 @@ const LONGEST: usize = 64 * 1024;
 const TAIL: usize = 8 * 1024;
 
 /// How far behind an unknown prefix a form is looked for.
-const SEEK: usize = 4096;
+const SEEK: usize = 2048;
 
 /// The most forms and prefixes taken off one text.
 const MOST_FORMS: usize = 24;
@@ -68,11 +68,19 @@ const APPENDED: &[&str] = &[
     "')",
 ];
 
-/// The line at a text's start, without what wrappers put behind it.
-pub(super) fn core(text: &str) -> &str {
-    let line = text.trim_start().lines().next().unwrap_or_default();
-    let end = APPENDED.iter().filter_map(|words| line.find(words)).min();
-    line.get(..end.unwrap_or(line.len())).unwrap_or(line).trim_end()
+/// The line at a place, without what wrappers put behind it.
+fn core(whole: &str, start: usize) -> (usize, usize) {
+    let line = whole.get(start..).unwrap_or_default().lines().next().unwrap_or_default();
+    let bytes = line.as_bytes();
+    let begins =
+        |at: usize, words: &&str| bytes.get(at..).is_some_and(|rest| rest.starts_with(words.as_bytes()));
+    let end = bytes.iter().enumerate().find(|(at, byte)| {
+        let same = APPENDED.iter().filter(|words| words.as_bytes().first() == Some(byte));
+        !byte.is_ascii_alphanumeric() && same.into_iter().any(|words| begins(*at, &words))
+    });
+    let end = end.map(|(at, _)| at);
+    let line = line.get(..end.unwrap_or(line.len())).unwrap_or(line).trim_end();
+    (start, start + line.len())
 }
 
 /// Where the name of a violated unique constraint stands: how the message begins, what the name follows (the last
@@ -112,12 +120,15 @@ pub(super) fn read(text: &str, mut note: impl FnMut(&Match<'_>, Place)) -> Text 
     let mut at = blanks(&whole, message_of_log(&whole));
     let mut taken = 0;
     let mut is_first = true;
+    let mut has_code = false;
     starts.push(at);
     loop {
         let rest = whole.get(at..).unwrap_or_default();
         match forms::leading(rest, is_first).filter(|_| taken < MOST_FORMS) {
             Some(found) if found.len > 0 => {
                 note(&found, place);
+                let is_code = |kind| matches!(kind, SignKind::Code | SignKind::SqlState);
+                has_code |= place == Place::Form && found.signs.iter().any(|(kind, _)| is_code(*kind));
                 is_first &= found.signs.iter().all(|(kind, _)| *kind == SignKind::Class);
                 at = blanks(&whole, at.saturating_add(found.len));
                 taken += 1;
@@ -125,7 +136,8 @@ pub(super) fn read(text: &str, mut note: impl FnMut(&Match<'_>, Place)) -> Text 
                     starts.push(at);
                 }
             }
-            _ => match seek(&whole, at).filter(|_| taken < MOST_FORMS) {
+            _ if taken >= MOST_FORMS => break,
+            _ => match seek(&whole, at, has_code) {
                 Some((next, is_behind_quote)) => {
                     if is_behind_quote {
                         place = Place::Inside;
@@ -138,7 +150,9 @@ pub(super) fn read(text: &str, mut note: impl FnMut(&Match<'_>, Place)) -> Text 
         }
     }
     read_end(&whole, &starts, &mut note);
-    Text { whole, starts }
+    starts.dedup();
+    let spans = starts.into_iter().map(|start| core(&whole, start)).collect();
+    Text { whole, spans }
 }
 
 /// Where the message of a line in logfmt begins (`time="…" level=error msg="…`); 0 where the text is none.
@@ -171,8 +185,8 @@ fn read_end(whole: &str, starts: &[usize], note: &mut impl FnMut(&Match<'_>, Pla
 /// The next place behind `from` where a telling form stands, and whether a quote stands before it.
 ///
 /// A print of values (`Class('…', {'host': Class('…')})`) escapes its strings: there only what stands inside a
-/// string stands behind a quote.
-fn seek(whole: &str, from: usize) -> Option<(usize, bool)> {
+/// string stands behind a quote. `stops_at_quote`: what stands behind a quote is of no interest.
+fn seek(whole: &str, from: usize, stops_at_quote: bool) -> Option<(usize, bool)> {
     let rest = whole.get(from..)?;
     let mut open = open_string(whole.get(..from)?);
     let mut is_print = open.is_some();
@@ -180,7 +194,7 @@ fn seek(whole: &str, from: usize) -> Option<(usize, bool)> {
     let mut is_escaped = false;
     let mut before = ' ';
     for (at, letter) in rest.char_indices() {
-        if at > SEEK {
+        if at > SEEK || (stops_at_quote && is_behind_quote) {
             return None;
         }
         let is_start = at > 0 && !before.is_alphanumeric() && before != '_' && before != '.';

@@ -21,6 +21,12 @@ const MOST_FAULTS: usize = 48;
 /// The most items of one list that are looked into; all are counted.
 const MOST_ITEMS: usize = 16;
 
+/// The most messages that are read.
+const MOST_TEXTS: usize = 64;
+
+/// The most constraints, and the most labels, that are kept.
+const MOST_NAMES: usize = 16;
+
 /// The most frames of a stack that are looked at.
 const MOST_FRAMES: usize = 64;
 
@@ -41,12 +47,33 @@ const MOST_NESTED_TEXTS: usize = 4;
 pub(super) struct Walk {
     evidence: Evidence,
     votes: Votes,
+    texts: usize,
     nested_texts: usize,
+    /// Is the system to be told by the shape?
+    is_guessing: bool,
     /// Is what is walked inside a text, behind a quote, where a row's value could have put it?
     is_untrusted: bool,
 }
 
 impl Walk {
+    /// A walk that tells the system by the shape, or need not.
+    pub fn new(is_guessing: bool) -> Walk {
+        Walk { is_guessing, ..Walk::default() }
+    }
+
+    /// Counts what a word tells of the system.
+    fn vote(&mut self, place: Where, words: &str) {
+        if self.is_guessing {
+            self.votes.count(place, words);
+        }
+    }
+
+    /// Keeps the name of a violated constraint.
+    fn constraint(&mut self, name: Option<&str>) {
+        let room = MOST_NAMES.saturating_sub(self.evidence.constraints.len());
+        self.evidence.constraints.extend(name.map(ToOwned::to_owned).into_iter().take(room));
+    }
+
     /// Walks an error.
     pub fn error(&mut self, error: &Json<'_>) {
         if let Some(fault) = self.fault(0, false) {
@@ -92,7 +119,7 @@ impl Walk {
             Json::List(_) => self.arguments(value, fault),
             Json::Object(members) => {
                 for (field, value) in members {
-                    self.votes.count(Where::Field, field);
+                    self.vote(Where::Field, field);
                     if let Some(role) = fields::role(field) {
                         self.member(role, value, fault);
                     }
@@ -136,9 +163,9 @@ impl Walk {
             Role::Part | Role::Block => self.part_or_cause(value, fault, false),
             Role::Cause => self.part_or_cause(value, fault, true),
             Role::Content | Role::Detail | Role::Severity => {}
-            Role::Address => value.as_text().into_iter().for_each(|url| self.votes.count(Where::Text, url)),
+            Role::Address => value.as_text().into_iter().for_each(|url| self.vote(Where::Text, url)),
             Role::Stack => self.stack(value),
-            Role::Constraint => self.evidence.constraints.extend(value.as_text().map(ToOwned::to_owned)),
+            Role::Constraint => self.constraint(value.as_text()),
             Role::Labels => self.labels(value),
             Role::Arguments => self.arguments(value, fault),
             Role::SystemCall => {
@@ -200,7 +227,7 @@ impl Walk {
         let text = text.strip_prefix('E').filter(|state| is_sqlstate(state)).unwrap_or(text);
         let place = if self.is_untrusted { Place::Inside } else { place };
         if kind != SignKind::SqlState {
-            self.votes.count(Where::Name, text);
+            self.vote(Where::Name, text);
         }
         if let Some(fault) = self.evidence.faults.get_mut(fault).filter(|at| at.signs.len() < MOST_SIGNS) {
             let sign = Sign { kind, text: String::from(text), place };
@@ -301,10 +328,11 @@ impl Walk {
     /// A message that holds no JSON.
     fn plain(&mut self, text: &str, fault: usize) {
         let text = text.trim();
-        if text.is_empty() || text == "b" {
+        if text.is_empty() || text == "b" || self.texts >= MOST_TEXTS {
             return;
         }
-        self.votes.count(Where::Text, text);
+        self.texts += 1;
+        self.vote(Where::Text, text);
         let mut found = Vec::new();
         let mut retries = None;
         let votes = &mut self.votes;
@@ -320,8 +348,8 @@ impl Walk {
             self.sign(kind, &text, place, fault);
         }
         self.attempts(retries.map(|retries| retries.saturating_add(1)));
-        self.evidence.constraints.extend(read.cores().find_map(texts::constraint).map(ToOwned::to_owned));
-        let print = read.starts.iter().find_map(|start| dump::fields_in(read.whole.get(*start..)?));
+        self.constraint(read.cores().find_map(texts::constraint));
+        let print = read.spans.iter().find_map(|(start, _)| dump::fields_in(read.whole.get(*start..)?));
         if let Some(fields) = print {
             self.nested(&fields, fault, false);
         }
@@ -340,7 +368,8 @@ impl Walk {
     /// Labels: a list of words.
     fn labels(&mut self, value: &Json<'_>) {
         let labels = value.items().iter().filter_map(Json::as_text).filter(|label| is_word(label));
-        self.evidence.labels.extend(labels.take(MOST_ITEMS).map(ToOwned::to_owned));
+        let room = MOST_NAMES.saturating_sub(self.evidence.labels.len());
+        self.evidence.labels.extend(labels.take(room).map(ToOwned::to_owned));
     }
 
     /// The positional arguments of an exception: codes are short and stand first, then comes the message.

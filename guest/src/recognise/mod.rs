@@ -71,6 +71,3 @@ impl Candidate {
         finding
     }
 }
-
-#[cfg(test)]
-mod tests;
