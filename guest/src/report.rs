@@ -69,9 +69,9 @@ pub struct Operation<'a> {
     pub dedupe: Dedupe,
     /// Milliseconds until the key expires. `None`: it does not.
     pub key_expires_ms: Option<u32>,
-    /// What a look-up of the receipt said.
+    /// What a look-up of the receipt said after this attempt; a later attempt needs a new one.
     pub receipt: Receipt,
-    /// Can the earlier attempt no longer commit (session killed, lease expired, key fenced)?
+    /// Can no attempt so far commit any more (session killed, lease expired, key fenced)?
     pub fenced: bool,
     /// May the driver have repeated the request by itself?
     pub replays: Replays,
