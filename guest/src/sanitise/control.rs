@@ -38,19 +38,21 @@ fn escape_end(scanner: &Scanner, at: usize) -> usize {
 
 /// An invisible or steering character outside ASCII at the scanner's place? Then it is found.
 pub(super) fn unicode(scanner: &mut Scanner) -> bool {
-    // C1 controls and soft hyphen, U+061C, U+115F to U+180E, U+200B and up, U+FEFF and U+FFF9, tags.
-    if !matches!(scanner.byte(scanner.at), 0xc2 | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef | 0xf3) {
-        return false;
-    }
     let start = scanner.at;
-    let Some(character) = scanner.rest(start).chars().next() else {
+    let Some(character) = hidden(scanner, start) else {
         return false;
     };
-    if !is_hidden(character) {
-        return false;
-    }
     scanner.found(Kind::Control, start, start + character.len_utf8());
     true
+}
+
+/// The invisible or steering character at an index, if there is one.
+pub(super) fn hidden(scanner: &Scanner, at: usize) -> Option<char> {
+    // The first bytes that such characters can have.
+    if !matches!(scanner.byte(at), 0xc2 | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef | 0xf3) {
+        return None;
+    }
+    scanner.rest(at).chars().next().filter(|character| is_hidden(*character))
 }
 
 /// Does the character steer the order of text, or is it invisible?

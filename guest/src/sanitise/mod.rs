@@ -9,21 +9,31 @@ mod control;
 mod cues;
 mod dialect;
 mod finding;
+mod groups;
 mod instruction;
 mod json;
 mod keywords;
 mod lexer;
 mod mongo;
 mod number;
+mod option;
 mod pair;
+mod path;
+mod quotes;
 mod scan;
+mod secret;
+mod shape;
 mod sql;
 mod stack;
 mod statement;
 mod strict;
+mod url;
 mod verbs;
 mod vocabulary;
 mod words;
+
+#[cfg(test)]
+mod tests;
 
 use alloc::string::String;
 use alloc::vec;
