@@ -1,0 +1,125 @@
+package dev.retort.contract;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+
+/**
+ * Turns raw driver errors into safe public error envelopes: what happened, what became of the write, and whether the
+ * same call may be made again. The logic is the WebAssembly module that every host of Retort runs, so the same report
+ * gives the same bytes. Every function is safe for concurrent use.
+ *
+ * <p>Where the module fails, the functions fail closed: OUTCOME_UNKNOWN for a write, DATABASE_ERROR for a read.
+ */
+public final class Retort {
+  private static final Retort OF_THIS_PROCESS = new Retort(Engine.ofCore());
+  private static final SecureRandom RANDOM = new SecureRandom();
+
+  private final Engine engine;
+
+  Retort(Engine engine) {
+    this.engine = engine;
+  }
+
+  /** A report in, a verdict out, both as JSON. */
+  public static String evaluate(String report) {
+    return OF_THIS_PROCESS.call("evaluate", report);
+  }
+
+  /** An array of reports in, an array of verdicts out. */
+  public static String evaluateMany(String reports) {
+    return OF_THIS_PROCESS.call("evaluate-many", reports);
+  }
+
+  /** An earlier verdict and what its receipt says in, a verdict out. */
+  public static String reconcile(String reconciliation) {
+    return OF_THIS_PROCESS.call("reconcile", reconciliation);
+  }
+
+  /** The attempt records of one operation in, one operation record out. */
+  public static String summarise(String attempts) {
+    return OF_THIS_PROCESS.call("summarise", attempts);
+  }
+
+  /** {@code {"tokens", "event", "capacity"?}} in, {@code {"tokens"}} out. */
+  public static String budget(String change) {
+    return OF_THIS_PROCESS.call("budget", change);
+  }
+
+  /** {@code {"text", "level"?}} in, {@code {"text", "findings"}} out. */
+  public static String redact(String text) {
+    return OF_THIS_PROCESS.call("redact", text);
+  }
+
+  /** {@code {"text"}} in, {@code {"findings"}} out. */
+  public static String inspect(String text) {
+    return OF_THIS_PROCESS.call("inspect", text);
+  }
+
+  /** {@code {"text", "dialect"?}} in, {@code {"fingerprint", "shape", "operation", "summary"}} out. */
+  public static String fingerprint(String statement) {
+    return OF_THIS_PROCESS.call("fingerprint", statement);
+  }
+
+  /** {@code {"envelope" or "verdict", "as": mcp | problem | status | text}} in, the rendered text out. */
+  public static String render(String envelope) {
+    return OF_THIS_PROCESS.call("render", envelope);
+  }
+
+  /** The whole table of public codes; empty where the module fails. */
+  public static String codes() {
+    return OF_THIS_PROCESS.call("codes", null);
+  }
+
+  /** The module's version; empty where it fails. */
+  public static String version() {
+    return OF_THIS_PROCESS.call("version", null);
+  }
+
+  /** Judges one report. Mints a trace id and a seed where the report has none. */
+  public static Verdict judge(Report report) {
+    return OF_THIS_PROCESS.verdict(report);
+  }
+
+  /**
+   * Throws the verdict on a report.
+   *
+   * @throws RetortException always one of its subclasses, by category
+   */
+  public static void check(Report report) {
+    throw RetortException.of(judge(report));
+  }
+
+  /** Any exception as plain values that the contract reads. */
+  public static Object capture(Throwable thrown) {
+    return Capture.of(thrown);
+  }
+
+  Verdict verdict(Report report) {
+    Report complete = completed(report);
+    try {
+      return Json.MAPPER.readValue(call("evaluate", Json.MAPPER.writeValueAsString(complete)), Verdict.class);
+    } catch (JsonProcessingException error) {
+      return Closed.verdict(complete);
+    }
+  }
+
+  String call(String name, String text) {
+    try {
+      return engine.call(name, text);
+    } catch (Engine.Fault fault) {
+      return Closed.text(name, text);
+    }
+  }
+
+  private static Report completed(Report report) {
+    Context context = report.context() == null ? Context.EMPTY : report.context();
+    if (context.traceId() == null && context.traceparent() == null) {
+      byte[] trace = new byte[16];
+      RANDOM.nextBytes(trace);
+      context = context.withTraceId(HexFormat.of().formatHex(trace));
+    }
+    Long seed = report.seed() == null ? Long.valueOf(Integer.toUnsignedLong(RANDOM.nextInt())) : report.seed();
+    return report.withContext(context).withSeed(seed);
+  }
+}

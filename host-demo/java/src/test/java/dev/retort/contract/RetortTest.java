@@ -1,0 +1,190 @@
+package dev.retort.contract;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.dylibso.chicory.runtime.Instance;
+import com.dylibso.chicory.runtime.TrapException;
+import com.dylibso.chicory.wasm.ChicoryException;
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+
+class RetortTest {
+  private static final String WRITE =
+      "{\"error\":{\"code\":\"23505\"},\"system\":\"postgresql\",\"operation\":{\"phase\":\"execute\","
+          + "\"transaction\":\"open\"},\"context\":{\"trace_id\":\"t-1\"}}";
+
+  private static final Map<String, UnaryOperator<String>> FUNCTIONS =
+      Map.ofEntries(
+          Map.entry("evaluate", Retort::evaluate),
+          Map.entry("evaluate-many", Retort::evaluateMany),
+          Map.entry("reconcile", Retort::reconcile),
+          Map.entry("summarise", Retort::summarise),
+          Map.entry("budget", Retort::budget),
+          Map.entry("redact", Retort::redact),
+          Map.entry("inspect", Retort::inspect),
+          Map.entry("fingerprint", Retort::fingerprint),
+          Map.entry("render", Retort::render),
+          Map.entry("codes", text -> Retort.codes()),
+          Map.entry("version", text -> Retort.version()));
+
+  /** An engine whose first instance traps on every call: it is told to read beyond its memory. */
+  private static Engine trapping() {
+    AtomicInteger instances = new AtomicInteger();
+    return new Engine(
+        () -> {
+          Instance instance = Engine.instance();
+          if (instances.getAndIncrement() == 0) {
+            instance.export("retort:contract/json@0.1.0#evaluate").apply(0xFFFF_0000L, 0xFFFF);
+          }
+          return instance;
+        });
+  }
+
+  @Test
+  void everyGoldenReportGivesItsGoldenVerdictByteForByte() {
+    List<Golden> cases = Golden.verdicts();
+    assertTrue(cases.size() > 100, () -> cases.size() + " cases");
+    for (Golden golden : cases) {
+      assertEquals(golden.verdict(), Retort.evaluate(golden.report()), golden.name());
+    }
+  }
+
+  @Test
+  void everyGoldenCallGivesItsGoldenOutputByteForByte() throws Exception {
+    for (String line : Golden.lines("golden-calls.jsonl")) {
+      JsonNode call = Json.MAPPER.readTree(line);
+      String output = FUNCTIONS.get(call.get("function").textValue()).apply(call.get("input").textValue());
+      assertEquals(call.get("output").textValue(), output, call.get("name").textValue());
+    }
+  }
+
+  @Test
+  void aTrapFailsClosedAndTheNextCallMeetsAFreshInstance() throws Exception {
+    assertThrows(
+        ChicoryException.class,
+        () -> Engine.instance().export("retort:contract/json@0.1.0#evaluate").apply(0xFFFF_0000L, 0xFFFF));
+    Retort retort = new Retort(trapping());
+    Verdict closed = Json.MAPPER.readValue(retort.call("evaluate", WRITE), Verdict.class);
+    assertEquals(
+        new Verdict.Envelope(
+            "OUTCOME_UNKNOWN",
+            "unknown_outcome",
+            false,
+            null,
+            "unknown",
+            "t-1",
+            "It is not known whether the operation took effect. Do not repeat it before that is known.",
+            "escalate",
+            null,
+            null,
+            null,
+            null,
+            null),
+        closed.envelope());
+    assertEquals(Retort.evaluate(WRITE), retort.call("evaluate", WRITE));
+  }
+
+  @Test
+  void everyFunctionFailsClosed() {
+    Retort broken =
+        new Retort(
+            new Engine(
+                () -> {
+                  throw new TrapException("no module");
+                }));
+    Verdict read = broken.verdict(Report.of(new Exception()).withOperation(Operation.of("read", null, null)));
+    assertEquals("DATABASE_ERROR", read.envelope().code());
+    assertEquals("{\"tokens\":0}", broken.call("budget", "{\"tokens\":9}"));
+    assertEquals(
+        "{\"findings\":[{\"kind\":\"unread\",\"start\":0,\"end\":5}]}", broken.call("inspect", "{\"text\":\"1234\u00e9\"}".replace("4", "")));
+    assertTrue(broken.call("redact", "secret").startsWith("{\"text\":\"[unread]\""));
+    assertTrue(broken.call("render", "{}").contains("\"isError\":true"));
+    assertTrue(broken.call("evaluate-many", "[" + WRITE + "," + WRITE + "]").startsWith("[{\"envelope\":"));
+    assertEquals("", broken.call("codes", null));
+  }
+
+  @Test
+  void theClosedVerdictsUseTheContractsOwnTexts() {
+    for (Closed.Row row : List.of(Closed.READ, Closed.WRITE)) {
+      assertTrue(
+          Retort.codes().contains("\"code\":\"" + row.code() + "\",\"category\":\"" + row.category() + "\""), row.code());
+      assertTrue(Retort.codes().contains(row.message()), row.code());
+    }
+  }
+
+  @Test
+  void memoryIsBoundedAndThePeakOfALargeReportIsNotKept() throws Exception {
+    Engine engine = Engine.ofCore();
+    engine.call("evaluate", "{\"error\":{\"message\":\"" + "m".repeat(Engine.LONGEST_TEXT - 100) + "\"}}");
+    assertEquals(0, engine.idle());
+    engine.call("evaluate", WRITE);
+    assertEquals(1, engine.idle());
+    assertThrows(Engine.Fault.class, () -> engine.call("evaluate", "m".repeat(Engine.LONGEST_TEXT + 1)));
+    assertEquals(-1, Engine.instance().memory().grow(Engine.MOST_MEMORY / 65536));
+  }
+
+  @Test
+  void textsBeyondTheBasicPlaneAndLoneSurrogatesPass() {
+    for (String message : List.of("\uD835\uDD4F \u00e9", "\uD800", "a\uDC00b")) {
+      assertTrue(
+          Retort.evaluate("{\"error\":\"" + message + "\",\"context\":{\"trace_id\":\"t\"}}").contains("\"trace_id\":\"t\""));
+      assertEquals("t", Retort.judge(Report.of(new Exception(message)).withContext(Context.EMPTY.withTraceId("t"))).envelope().traceId());
+    }
+  }
+
+  @Test
+  void concurrentCallsGiveTheSameBytes() throws Exception {
+    String expected = Retort.evaluate(WRITE);
+    ExecutorService threads = Executors.newFixedThreadPool(8);
+    try {
+      Callable<String> call = () -> Retort.evaluate(WRITE);
+      for (Future<String> output : threads.invokeAll(java.util.Collections.nCopies(400, call))) {
+        assertEquals(expected, output.get());
+      }
+    } finally {
+      threads.shutdown();
+    }
+  }
+
+  @Test
+  void eachCategoryHasItsException() {
+    Map<String, Class<? extends RetortException>> kinds =
+        Map.of(
+            "NOT_AUTHORIZED", RetortException.AuthException.class,
+            "NOT_FOUND", RetortException.NotFoundException.class,
+            "VERSION_CONFLICT", RetortException.ConflictException.class,
+            "CONTRACT_BROKEN", RetortException.QueryException.class,
+            "OUTCOME_UNKNOWN", RetortException.UnknownOutcomeException.class);
+    kinds.forEach(
+        (condition, kind) -> {
+          Report report =
+              Report.of(new ConditionException(condition))
+                  .withOperation(Operation.of("write", "execute", "none"))
+                  .withContext(Context.ofAuthorized());
+          RetortException thrown = assertThrows(RetortException.class, () -> Retort.check(report));
+          assertInstanceOf(kind, thrown);
+          assertEquals(condition, thrown.code());
+          assertNull(thrown.getCause());
+        });
+  }
+
+  @Test
+  void aTraceAndASeedAreMinted() {
+    String first = Retort.judge(Report.of(new Exception())).envelope().traceId();
+    assertTrue(first.matches("[0-9a-f]{32}"), first);
+    assertNotEquals(first, Retort.judge(Report.of(new Exception())).envelope().traceId());
+  }
+}
