@@ -37,9 +37,13 @@ class DriversTest {
 
       connection.setAutoCommit(false);
       failure(statement, "SELECT 1 / 0");
-      SQLException commit = assertThrows(SQLException.class, connection::commit);
-      assertEquals("not_committed", judged(commit, Operation.of("write", "commit", "committing")).get(1));
-      connection.rollback();
+      ConditionException commit = assertThrows(ConditionException.class, () -> Transactions.commit(connection));
+      assertEquals(
+          List.of("COMMIT_ROLLED_BACK", "not_committed"),
+          judged(commit, Operation.of("write", "commit", "committing")).subList(0, 2));
+      statement.execute("INSERT INTO account VALUES (4)");
+      Transactions.commit(connection);
+      statement.execute("SELECT 1");
 
       try (PreparedStatement batch = connection.prepareStatement("INSERT INTO account VALUES (?)")) {
         for (int id : new int[] {2, 1, 3}) {
