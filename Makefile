@@ -49,23 +49,6 @@ bench: build ## Measure verdicts, native and through the component
 	cargo bench $(NATIVE) --features retort-host/embed
 
 # Hosts in other languages. Each carries the core module and replays the golden verdicts.
-NODE := host-demo/node
-
-.PHONY: node test-node package-node
-
-$(NODE)/node_modules/.package-lock.json: $(NODE)/package-lock.json
-	cd $(NODE) && npm ci --no-audit --no-fund
-
-node: component $(NODE)/node_modules/.package-lock.json ## Build the Node package
-	cd $(NODE) && npm run --silent build
-
-test-node: node ## Test the Node package: real servers, official MCP clients, golden verdicts
-	cd $(NODE) && npm run --silent check && npm test --silent
-
-package-node: node ## Pack the npm tarball
-	@mkdir -p $(OUT)/packages
-	cd $(NODE) && npm pack --silent --pack-destination $(CURDIR)/$(OUT)/packages
-
 PYTHON := host-demo/python
 PYTHON_VENV := target/python-venv
 PYTHON_VENV_1 := target/python-venv-mcp1
@@ -96,3 +79,55 @@ package-python: component $(PYTHON_VENV)/ready ## Build the wheel, and run its R
 	rm -rf target/python-empty && python3 -m venv target/python-empty
 	target/python-empty/bin/pip install --quiet --disable-pip-version-check "$$(ls $(OUT)/packages/retort_contract-*.whl)[mcp,psycopg,sqlalchemy]" psycopg-binary==3.3.9
 	env -u RETORT_COMPONENT target/python-empty/bin/python $(PYTHON)/tests/readme.py $(PYTHON)/README.md
+
+NODE := host-demo/node
+WORKERS := host-demo/workers
+GO := host-demo/go
+JAVA := host-demo/java
+PACKAGES := $(OUT)/packages
+
+.PHONY: node test-node package-node workers test-workers go test-go package-go test-java package-java test-packages
+
+%/node_modules/.package-lock.json: %/package-lock.json
+	cd $* && npm ci --no-audit --no-fund
+
+node: component $(NODE)/node_modules/.package-lock.json ## Build the Node package
+	cd $(NODE) && npm run --silent build
+
+test-node: node $(PYTHON_VENV)/ready ## Test the Node package: real servers, official MCP clients, golden verdicts
+	cd $(NODE) && npm run --silent check && npm test --silent
+
+package-node: node ## Pack the npm tarball
+	@mkdir -p $(PACKAGES)
+	cd $(NODE) && npm pack --silent --pack-destination $(CURDIR)/$(PACKAGES)
+
+workers: node $(WORKERS)/node_modules/.package-lock.json ## Bundle the worker
+	cd $(WORKERS) && npm run --silent build
+
+test-workers: workers ## Test the worker in the real workerd
+	cd $(WORKERS) && npm test --silent
+
+go: component ## Put the core module where Go embeds it
+	@cp $(CORE) $(GO)/
+
+test-go: go ## Test the Go module: golden verdicts, and real drivers on real servers
+	cd $(GO) && gofmt -l . | diff /dev/null - && go vet ./... && go test ./...
+	cd $(GO)/drivers && go vet ./... && go test ./...
+
+package-go: go ## Write the Go module as a module proxy serves it
+	@mkdir -p $(PACKAGES)
+	cd $(GO)/pack && go run . .. $(CURDIR)/$(PACKAGES)/go v0.1.0
+
+test-java: component ## Test the Java package: golden verdicts, and real drivers on real servers
+	cd $(JAVA) && mvn -q -B test
+
+package-java: component ## Build the jar
+	@mkdir -p $(PACKAGES)
+	cd $(JAVA) && mvn -q -B -DskipTests package
+	cp $(JAVA)/target/retort-contract-0.1.0.jar $(JAVA)/pom.xml $(PACKAGES)/
+
+test-packages: package-node package-go package-java ## Install each package into an empty folder and run its README's snippet
+	bash host-demo/packages.sh $(PACKAGES)
+
+packages: package-python test-packages ## Build and try every package; SHA-256 sums beside them
+	cd $(PACKAGES) && find . -type f ! -name SHA256SUMS | sort | xargs sha256sum >SHA256SUMS
