@@ -49,7 +49,7 @@ def small(body: str) -> bytes:
 
 
 def faulty(body: str) -> _engine.Engine:
-    return _engine.Engine(small(body), fuel=1_000_000)
+    return _engine.Engine(small(body), deadline_ticks=1)
 
 
 @pytest.mark.parametrize("body", ["unreachable", "(loop $l br $l) unreachable", "i32.const -4"])
@@ -63,10 +63,10 @@ def test_a_trap_is_a_fault_and_the_next_call_gets_a_new_instance(body: str) -> N
 def test_after_a_fault_the_same_engine_answers_again(wasm: bytes) -> None:
     engine = _engine.Engine(wasm)
     before = engine.call("evaluate", REPORT)
-    engine._fuel = 1000
+    engine._deadline_ticks = 0
     with pytest.raises(_engine.ComponentFault):
         engine.call("evaluate", REPORT)
-    engine._fuel = _engine.FUEL
+    engine._deadline_ticks = _engine.DEADLINE_TICKS
     assert engine.call("evaluate", REPORT) == before
 
 
@@ -105,6 +105,23 @@ def test_threads_get_the_same_bytes() -> None:
     for thread in threads:
         thread.join()
     assert answers == [expected] * 400
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_still_interrupts_a_call_that_never_ends() -> None:
+    engine = faulty("(loop $l br $l) unreachable")
+    with pytest.raises(_engine.ComponentFault):
+        engine.call("evaluate", REPORT)
+    child = os.fork()
+    if child == 0:
+        try:
+            engine.call("evaluate", REPORT)
+        except _engine.ComponentFault:
+            os._exit(7)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
 
 
 CLOSED: list[tuple[dict[str, Any], tuple[str, str, str, str]]] = [

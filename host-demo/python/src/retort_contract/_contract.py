@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import secrets
@@ -53,7 +52,7 @@ class Contract:
         budget: RetryBudget | Literal["memory"] | None = "memory",
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        sleep_async: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep_async: Callable[[float], Awaitable[None]] = retry.sleep_async,
         random: Callable[[], int] = lambda: secrets.randbits(32),
     ) -> None:
         self.system = system

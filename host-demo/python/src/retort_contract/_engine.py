@@ -7,9 +7,11 @@ so calls need no lock. After a trap the instance is gone and the next call gets 
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
+import os
 import platform
 import threading
+import time
+import weakref
 
 import wasmtime
 from wasmtime import component
@@ -20,14 +22,16 @@ INTERFACE = "retort:contract/json@0.1.0"
 
 #: The most memory of an instance, in bytes.
 MEMORY_BYTES = 16 << 20
-#: The most work of one call, in wasmtime's units of fuel: several times what a report of 1 MiB needs.
-FUEL = 2_000_000_000
+#: How long a call may take, in ticks of the engine's clock, and how long a tick is, in seconds. Fuel would need no
+#: clock, but makes every call a quarter slower.
+DEADLINE_TICKS = 8
+TICK_SECONDS = 0.25
 #: Linear memory never shrinks: an instance that met a text as long as this is not kept.
 LARGE_TEXT = 128 << 10
 
 
 class ComponentFault(Exception):
-    """The component trapped, ran out of fuel or memory, or could not be loaded."""
+    """The component trapped, ran out of time or memory, or could not be loaded."""
 
 
 class Engine:
@@ -36,17 +40,18 @@ class Engine:
     Args:
         wasm: The component's bytes.
         memory_bytes: The most memory of an instance.
-        fuel: The most work of one call.
+        deadline_ticks: How long a call may take.
     """
 
-    def __init__(self, wasm: bytes, *, memory_bytes: int = MEMORY_BYTES, fuel: int = FUEL) -> None:
+    def __init__(self, wasm: bytes, *, memory_bytes: int = MEMORY_BYTES, deadline_ticks: int = DEADLINE_TICKS) -> None:
         config = wasmtime.Config()
-        config.consume_fuel = True
+        config.epoch_interruption = True
         self._engine = wasmtime.Engine(config)
         self._component = _compiled(self._engine, wasm)
         self._memory_bytes = memory_bytes
-        self._fuel = fuel
+        self._deadline_ticks = deadline_ticks
         self._idle = threading.local()
+        self._ticking_process = 0
 
     def call(self, function: str, text: str | None = None) -> str:
         """Calls a function of the JSON interface, such as `evaluate`.
@@ -54,11 +59,16 @@ class Engine:
         Raises:
             ComponentFault: There is no answer; the next call gets a new instance.
         """
+        if self._ticking_process != os.getpid():
+            # The first call, or the first one after a fork, which no thread survives.
+            self._ticking_process = os.getpid()
+            watched = (weakref.ref(self._engine),)
+            threading.Thread(target=_tick, args=watched, name="retort-contract-clock", daemon=True).start()
         try:
             instance: _Instance | None = self._idle.__dict__.pop("instance", None)
             if instance is None:
-                instance = _Instance(self._engine, self._component, self._memory_bytes, self._fuel)
-            instance.store.set_fuel(self._fuel)
+                instance = _Instance(self._engine, self._component, self._memory_bytes, self._deadline_ticks)
+            instance.store.set_epoch_deadline(self._deadline_ticks)
             arguments = () if text is None else (_encodable(text),)
             answer = instance.function(function)(instance.store, *arguments)
         except Exception as error:
@@ -72,10 +82,12 @@ class Engine:
 class _Instance:
     """An instance, which belongs to one thread."""
 
-    def __init__(self, engine: wasmtime.Engine, compiled: component.Component, memory_bytes: int, fuel: int) -> None:
+    def __init__(
+        self, engine: wasmtime.Engine, compiled: component.Component, memory_bytes: int, deadline_ticks: int
+    ) -> None:
         self.store = wasmtime.Store(engine)
         self.store.set_limits(memory_size=memory_bytes)
-        self.store.set_fuel(fuel)
+        self.store.set_epoch_deadline(deadline_ticks)
         self._instance = component.Linker(engine).instantiate(self.store, compiled)
         self._interface = self._instance.get_export_index(self.store, INTERFACE)
         self._functions: dict[str, component.Func] = {}
@@ -91,6 +103,14 @@ class _Instance:
         return found
 
 
+def _tick(engine: weakref.ref[wasmtime.Engine]) -> None:
+    """Advances the clock by which calls are interrupted, as long as the engine lives."""
+    while (ticked := engine()) is not None:
+        ticked.increment_epoch()
+        del ticked
+        time.sleep(TICK_SECONDS)
+
+
 def _encodable(text: str) -> str:
     """The text without lone surrogates, which have no UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
@@ -98,9 +118,11 @@ def _encodable(text: str) -> str:
 
 def _compiled(engine: wasmtime.Engine, wasm: bytes) -> component.Component:
     """The compiled component, from the cache where wasmtime's version and the bytes are the same."""
+    import importlib.metadata
+
     digest = hashlib.sha256(wasm).hexdigest()
     version = importlib.metadata.version("wasmtime")
-    name = f"{digest[:32]}-wasmtime-{version}-{platform.machine()}-fuel.cwasm"
+    name = f"{digest[:32]}-wasmtime-{version}-{platform.machine()}-epoch.cwasm"
     cached = _cache.load(name)
     if cached is not None:
         try:

@@ -1,6 +1,6 @@
 """The component's JSON interface as it is: text in, text out, the same bytes as on every other host.
 
-Every function is total. Where the component fails (a trap, no fuel, no memory) the answer is a constant of this
+Every function is total. Where the component fails (a trap, no time left, no memory) the answer is a constant of this
 package's own, which makes nothing look safe, and the next call gets a new instance.
 """
 

@@ -58,6 +58,13 @@ async def run_async(
         await contract.sleep_async(_seconds(verdict.decision))
 
 
+async def sleep_async(seconds: float) -> None:
+    """Waits. Servers that are not asynchronous need not load asyncio for it."""
+    import asyncio
+
+    await asyncio.sleep(seconds)
+
+
 def _repeats(verdict: Verdict, scope: str) -> bool:
     """May the loop repeat what it repeats?"""
     asked = verdict.decision.scope
