@@ -80,6 +80,7 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("Msg %d, Level %n, State %n, %*\n", Telling, Some(System::SqlServer)),
     ("ERROR %d (%s) at line %n:~", Telling, None),
     ("ERROR %d (%s):~", Telling, None),
+    ("ERROR %s (%i)~", Telling, None),
     ("ERROR %d at line %n:~", Telling, None),
     ("ERROR %d:~", Telling, None),
     ("Errno %d:~", Telling, None),
@@ -233,6 +234,7 @@ const PREFIXES: &[&str] = &[
     "(",
     "[",
     "{",
+    "** ",
     "|~",
     "-~",
     "!~",
@@ -282,11 +284,18 @@ pub(super) fn leading(text: &str, is_first: bool) -> Option<Match<'_>> {
 }
 
 /// Does a telling form stand at the start of a text, or something that announces a server's own words?
-pub(super) fn is_telling(text: &str) -> bool {
+///
+/// Most forms count only behind punctuation (`is_separate`): a sentence can go on with anything.
+pub(super) fn is_telling(text: &str, is_separate: bool) -> bool {
     let head = Head::of(text);
+    let is_used = |pattern: &str, usage: Use| {
+        usage == Telling
+            && (is_separate || pattern.starts_with("%p") || pattern.starts_with("%c [%t]"))
+            && head.may_begin(pattern)
+    };
     FORMS
         .iter()
-        .filter(|(pattern, usage, _)| *usage == Telling && head.may_begin(pattern))
+        .filter(|(pattern, usage, _)| is_used(pattern, *usage))
         .any(|form| matched(form, text).is_some())
         || ANNOUNCEMENTS.iter().any(|words| head.may_begin(words) && take(words, text).is_some())
 }

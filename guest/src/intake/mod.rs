@@ -39,6 +39,9 @@ pub enum SignKind {
 pub enum Place {
     /// Somewhere inside a text, where a row's value could have put it: never a proof of no effect.
     Inside,
+    /// In a fixed form behind an unknown beginning without a quote: believed, unless something better placed
+    /// leaves the outcome open.
+    Sought,
     /// In a fixed form at a text's start, or behind what wrappers put there.
     Form,
     /// In a field of its own.

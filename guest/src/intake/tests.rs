@@ -109,10 +109,19 @@ fn fixed_forms_in_a_text_give_the_codes_that_drivers_put_there() {
             "[23000] [Microsoft][ODBC Driver 17 for SQL Server][SQL Server]Violation. (2627) (SQLExecDirectW)",
             [form(SqlState, "23000"), form(Code, "2627")].to_vec(),
         ),
-        ("update /x: Error 1205: Lock wait timeout exceeded", [form(Code, "1205")].to_vec()),
     ] {
         assert_eq!(in_text(text), expected, "{text}");
     }
+}
+
+#[test]
+fn a_form_behind_an_unknown_beginning_is_sought_behind_punctuation() {
+    let sought = |kind, text: &str| (kind, text.to_owned(), Place::Sought);
+    assert_eq!(
+        in_text("update /x: Error 1205: Lock wait timeout exceeded"),
+        [sought(SignKind::Code, "1205")]
+    );
+    assert_eq!(in_text("it went on with Error 1205: Lock wait timeout exceeded"), []);
 }
 
 #[test]

@@ -128,20 +128,18 @@ pub(super) fn read(text: &str, mut note: impl FnMut(&Match<'_>, Place)) -> Text 
             Some(found) if found.len > 0 => {
                 note(&found, place);
                 let is_code = |kind| matches!(kind, SignKind::Code | SignKind::SqlState);
-                has_code |= place == Place::Form && found.signs.iter().any(|(kind, _)| is_code(*kind));
+                has_code |= place != Place::Inside && found.signs.iter().any(|(kind, _)| is_code(*kind));
                 is_first &= found.signs.iter().all(|(kind, _)| *kind == SignKind::Class);
                 at = blanks(&whole, at.saturating_add(found.len));
                 taken += 1;
-                if place == Place::Form {
+                if place != Place::Inside {
                     starts.push(at);
                 }
             }
             _ if taken >= MOST_FORMS => break,
             _ => match seek(&whole, at, has_code) {
                 Some((next, is_behind_quote)) => {
-                    if is_behind_quote {
-                        place = Place::Inside;
-                    }
+                    place = place.min(if is_behind_quote { Place::Inside } else { Place::Sought });
                     at = next;
                     taken += 1;
                 }
@@ -193,12 +191,13 @@ fn seek(whole: &str, from: usize, stops_at_quote: bool) -> Option<(usize, bool)>
     let mut is_behind_quote = false;
     let mut is_escaped = false;
     let mut before = ' ';
+    let mut is_separate = whole.get(..from)?.trim_end().chars().next_back().is_none_or(is_separator);
     for (at, letter) in rest.char_indices() {
         if at > SEEK || (stops_at_quote && is_behind_quote) {
             return None;
         }
         let is_start = at > 0 && !before.is_alphanumeric() && before != '_' && before != '.';
-        if is_start && rest.get(at..).is_some_and(forms::is_telling) {
+        if is_start && rest.get(at..).is_some_and(|rest| forms::is_telling(rest, is_separate)) {
             return Some((from + at, is_behind_quote || open.is_some()));
         }
         is_print |= !is_behind_quote && rest.get(at..).is_some_and(begins_print);
@@ -211,8 +210,16 @@ fn seek(whole: &str, from: usize, stops_at_quote: bool) -> Option<(usize, bool)>
             _ => {}
         }
         before = letter;
+        is_separate = is_separator(letter) || (is_separate && letter.is_whitespace());
     }
     None
+}
+
+/// Does a message of its own begin behind a character?
+fn is_separator(letter: char) -> bool {
+    QUOTES.contains(&letter)
+        || matches!(letter, ':' | ';' | ',' | '.' | '-' | '>' | '|' | '\n')
+        || "()[]{}".contains(letter)
 }
 
 /// The quote of the string that a print of values has just opened: `('`, `{"`.
@@ -234,7 +241,16 @@ fn blanks(text: &str, at: usize) -> usize {
     text.len() - rest.trim_start().len()
 }
 
+/// Does JSON behind this beginning belong to the message, and not to a value that it quotes? It stands alone, or
+/// behind punctuation and without a quote before it.
+pub(super) fn introduces_json(before: &str) -> bool {
+    let before = before.trim_end();
+    before.is_empty()
+        || before == "b'"
+        || (before.ends_with([':', '>', '=', '-', ']', '\n']) && !has_quote(before))
+}
+
 /// Does a text hold a quote, behind which a row's value can begin?
-pub(super) fn has_quote(text: &str) -> bool {
+fn has_quote(text: &str) -> bool {
     text.strip_prefix('b').unwrap_or(text).trim_start_matches(QUOTES).contains(QUOTES)
 }

@@ -53,12 +53,14 @@ pub(super) struct Walk {
     is_guessing: bool,
     /// Is what is walked inside a text, behind a quote, where a row's value could have put it?
     is_untrusted: bool,
+    /// Is what is walked the whole of a field, and not a part of a text?
+    is_alone: bool,
 }
 
 impl Walk {
     /// A walk that tells the system by the shape, or need not.
     pub fn new(is_guessing: bool) -> Walk {
-        Walk { is_guessing, ..Walk::default() }
+        Walk { is_guessing, is_alone: true, ..Walk::default() }
     }
 
     /// Counts what a word tells of the system.
@@ -271,7 +273,7 @@ impl Walk {
 
     /// The server's own word whether it committed: yes, no, or `null` for not known.
     fn committed(&mut self, value: &Json<'_>) {
-        let is_trusted = !self.is_untrusted;
+        let is_trusted = self.is_alone;
         let words = &mut self.evidence.own_words;
         match value {
             Json::Bool(true) => words.yes = true,
@@ -320,9 +322,12 @@ impl Walk {
         };
         self.plain(before, fault);
         let trust = self.is_untrusted;
-        self.is_untrusted |= texts::has_quote(before);
+        self.is_untrusted |= !texts::introduces_json(before);
+        let is_alone = self.is_alone;
+        self.is_alone &= before.trim().is_empty();
         self.nested(&json, fault, false);
         self.is_untrusted = trust;
+        self.is_alone = is_alone;
     }
 
     /// A message that holds no JSON.

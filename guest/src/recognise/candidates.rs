@@ -53,6 +53,8 @@ pub(super) struct Candidate {
     pub is_one_of_many: bool,
     /// Was it found inside a text, behind a quote?
     pub is_inside: bool,
+    /// Was it found behind an unknown beginning of a text?
+    pub is_sought: bool,
     /// The system it speaks of.
     pub system: System,
 }
@@ -222,6 +224,7 @@ impl Search<'_> {
             depth: self.fault.depth,
             is_one_of_many: self.fault.is_one_of_many,
             is_inside: place == Place::Inside,
+            is_sought: place == Place::Sought,
             system: self.system,
         });
     }

@@ -17,6 +17,11 @@ pub(super) fn choose(mut candidates: Vec<Candidate>, evidence: &Evidence) -> Opt
     if candidates.iter().any(|candidate| !candidate.is_inside) {
         candidates.retain(|candidate| !candidate.is_inside);
     }
+    // A loss at a text's start counts before a code that stands somewhere behind it.
+    let is_open = |at: &Candidate| !at.is_sought && matches!(at.row.proof, Proof::Lost | Proof::SaysUnknown);
+    if candidates.iter().any(is_open) {
+        candidates.retain(|candidate| !candidate.is_sought);
+    }
     // A cancel beneath a timeout is how the timeout was carried out.
     let is_means =
         |at: &Candidate| at.depth > 0 && at.layer == Some(Layer::Transport) && at.row.code == Code::Cancelled;
@@ -37,18 +42,20 @@ pub(super) fn choose(mut candidates: Vec<Candidate>, evidence: &Evidence) -> Opt
     Some(weigh(best, &candidates, evidence).clone())
 }
 
-/// The server's own words beside a class or a code that stands for several conditions.
+/// The server's own words beside a class or a code that stands for several conditions. Where both say that nothing
+/// was sent, the class is the closer word: a wrapper's text only tells that the connection failed.
 fn refine<'a>(best: &'a Candidate, candidates: &'a [Candidate]) -> &'a Candidate {
     let is_coarse = best.rank == Rank::Class
         || (best.rank == Rank::Code && matches!(best.row.code, Code::StateConflict | Code::DatabaseError));
-    let words =
-        candidates.iter().find(|at| at.rank == Rank::Text && at.fault == best.fault && at.layer.is_none());
-    match words {
-        Some(words) if is_coarse && (words.row.code, words.row.proof) != (best.row.code, best.row.proof) => {
-            words
-        }
-        _ => best,
-    }
+    let says_more = |words: &&Candidate| {
+        (words.row.code, words.row.proof) != (best.row.code, best.row.proof)
+            && (words.row.proof, best.row.proof) != (Proof::NeverSent, Proof::NeverSent)
+    };
+    candidates
+        .iter()
+        .find(|at| at.rank == Rank::Text && at.fault == best.fault && at.layer.is_none())
+        .filter(|words| is_coarse && says_more(words))
+        .unwrap_or(best)
 }
 
 /// Corrects the choice by what the other candidates prove about sending.
