@@ -153,6 +153,7 @@ const HINTS: &[(Where, &str, System, u8)] = &[
     (Text, "postgresql", Postgresql, 3),
     (Text, "org.postgresql", Postgresql, 5),
     (Text, "pg_", Postgresql, 2),
+    (Text, "\nline 1:", Postgresql, 1),
     (Text, "pqconsumeinput", Postgresql, 5),
     (Text, "pgres_", Postgresql, 5),
     (Text, "libpq", Postgresql, 4),

@@ -21,8 +21,10 @@ pub(super) fn system(evidence: &Evidence) -> Option<System> {
     let numbers =
         || signs().filter_map(|sign| sign.text.parse().ok()).filter(|at| *at >= FIRST_TELLING_NUMBER);
     // MongrelDB's clients name their exceptions as every library does: `QueryException`, `ConflictException`.
-    let is_named = |system: System| system != System::Mongreldb;
-    knowing(&|system| is_named(system) && names().any(|sign| tables::by_name(system, &sign.text).is_some()))
+    let is_own = |system: System, sign: &Sign| system != System::Mongreldb || sign.kind == SignKind::Code;
+    let is_known =
+        |system, sign: &Sign| is_own(system, sign) && tables::by_name(system, &sign.text).is_some();
+    knowing(&|system| names().any(|sign| is_known(system, sign)))
         .or_else(|| knowing(&|system| cores().any(|core| tables::by_text(system, None, core).is_some())))
         .or_else(|| {
             let with_number =
@@ -41,8 +43,18 @@ fn is_any(system: System) -> bool {
     matches!(system, System::Unknown | System::OtherSql)
 }
 
-/// A name, not a number or a SQLSTATE.
+/// Names that many libraries give to errors of their own.
+const ANYBODYS: &[&str] = &["ValidationError", "ValidationException", "ConnectionError", "PermissionError"];
+
+/// A name that can belong to one system: no number or SQLSTATE, and longer than what runtimes call their own
+/// (`IndexError`).
 fn is_name(sign: &Sign) -> bool {
+    const SHORTEST: usize = 9;
+    let last = sign.text.rsplit(['.', ':', '\\', '/']).next().unwrap_or(&sign.text);
+    let stem = last.strip_suffix("Error").or_else(|| last.strip_suffix("Exception")).unwrap_or(last);
+    if sign.kind == SignKind::Class && (stem.len() < SHORTEST || ANYBODYS.contains(&last)) {
+        return false;
+    }
     let is_numeric = sign.text.bytes().all(|byte| byte.is_ascii_digit() || b"-x".contains(&byte));
     matches!(sign.kind, SignKind::Code | SignKind::Class) && !is_numeric && !sign.is_sqlstate()
 }
