@@ -33,7 +33,7 @@ def server() -> Iterator[str]:
         shutil.chown(home, "postgres", "postgres")
     data = home / "data"
     try:
-        _run(
+        run(
             [
                 *prefix,
                 str(folder / "initdb"),
@@ -48,24 +48,26 @@ def server() -> Iterator[str]:
                 "--locale=C",
             ]
         )
-        port = _free_port()
+        port = free_port()
         settings = [f"unix_socket_directories={home}", f"port={port}", "listen_addresses=127.0.0.1", *_SETTINGS]
         options = " ".join(f"-c {setting}" for setting in settings)
         control = [*prefix, str(folder / "pg_ctl"), "-D", str(data), "-w", "-t", "60"]
-        _run([*control, "-o", options, "-l", str(home / "log"), "start"])
+        run([*control, "-o", options, "-l", str(home / "log"), "start"])
         try:
             yield f"postgresql://tester@127.0.0.1:{port}/postgres"
         finally:
-            _run([*control, "-m", "immediate", "stop"])
+            run([*control, "-m", "immediate", "stop"])
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _run(command: list[str]) -> None:
+def run(command: list[str]) -> None:
+    """Runs a command that must succeed."""
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd="/")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port on which nobody listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

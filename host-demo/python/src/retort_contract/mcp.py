@@ -16,7 +16,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
-import importlib.metadata
 import inspect
 import json
 import re
@@ -345,5 +344,7 @@ def _is_context(hint: object) -> bool:
 @functools.cache
 def _exempts_errors() -> bool:
     """Does the SDK leave an error's result unchecked?"""
+    import importlib.metadata
+
     release = importlib.metadata.version("mcp").split(".")
     return tuple(int(part) for part in release[:2]) >= _EXEMPTS_ERRORS
