@@ -158,6 +158,12 @@ pub(super) fn chunk(scanner: &mut Scanner, start: usize, end: usize) -> bool {
         scanner.found(Kind::Sql, start, boundary);
         return true;
     }
+    // What a procedure raises with ORA-20000 to ORA-20999 is the text of its author.
+    if chunk.starts_with("ORA-20") && chunk.len() == 9 && scanner.rest(until).starts_with(": ") {
+        let line = scanner.line_end(until);
+        scanner.found(Kind::Value, until + 2, line);
+        return true;
+    }
     // The bytes of "invalid byte sequence for encoding".
     if chunk.starts_with("0x") && scanner.slice(start.saturating_sub(60), start).contains("encoding") {
         let line = scanner.line_end(start);
@@ -298,6 +304,17 @@ fn host(scanner: &mut Scanner, start: usize, until: usize) -> bool {
     }
     scanner.found(Kind::Host, start, until);
     true
+}
+
+/// A telephone number with its country's code.
+pub(super) fn plus(scanner: &mut Scanner) {
+    let start = scanner.at;
+    scanner.at += 1;
+    if !is_word(scanner.before(start))
+        && let Some(length) = number::phone(scanner.rest_bytes(start + 1))
+    {
+        scanner.found(Kind::Number, start, start + 1 + length);
+    }
 }
 
 /// `::1`, and IPv6 addresses that start with colons.

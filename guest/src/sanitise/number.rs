@@ -85,6 +85,10 @@ pub(super) fn recognise(chunk: &str, rest: &str) -> Option<(Kind, usize)> {
     {
         return Some((Kind::Number, 11));
     }
+    let groups = bytes.split(|byte| *byte == b'-').map(<[u8]>::len);
+    if digits == 10 && groups.eq([3, 3, 4]) {
+        return Some((Kind::Number, bytes.len()));
+    }
     let word = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
     let text = chunk.get(..word)?;
     let hex = text.strip_prefix("0x").unwrap_or(text);
@@ -96,6 +100,20 @@ pub(super) fn recognise(chunk: &str, rest: &str) -> Option<(Kind, usize)> {
         return Some((Kind::Identifier, 17));
     }
     random(bytes).map(|length| (Kind::Token, length))
+}
+
+/// The length of a telephone number behind its `+`: eight to fifteen digits in groups.
+pub(super) fn phone(bytes: &[u8]) -> Option<usize> {
+    let (mut digits, mut end) = (0, 0);
+    for (index, byte) in bytes.iter().enumerate().take(24) {
+        match byte {
+            byte if byte.is_ascii_digit() => (digits, end) = (digits + 1, index + 1),
+            b' ' | b'-' | b'(' | b')' | b'.' | b'/' if index > 0 && index < end + 2 => {}
+            byte if byte.is_ascii_alphabetic() && index == end => return None,
+            _ => break,
+        }
+    }
+    ((8..=15).contains(&digits) && bytes.first() != Some(&b'0')).then_some(end)
 }
 
 fn uuid(bytes: &[u8]) -> Option<usize> {

@@ -93,6 +93,8 @@ impl<'t> Scanner<'t> {
             {
                 None
             }
+            // A backtick quotes names only.
+            _ if self.byte(open) == b'`' => None,
             _ if is_driver_text => Some(Kind::Value),
             _ if is_localised && content.bytes().any(|byte| !byte.is_ascii_alphabetic()) => Some(Kind::Value),
             _ => None,

@@ -74,6 +74,7 @@ enum Class {
     Dash,
     Colon,
     Star,
+    Plus,
 }
 
 static CLASSES: [Class; 256] = {
@@ -93,6 +94,7 @@ static CLASSES: [Class; 256] = {
             b'-' => Class::Dash,
             b':' => Class::Colon,
             b'*' => Class::Star,
+            b'+' => Class::Plus,
             0x80..=0xff => Class::High,
             _ => Class::Inert,
         };
@@ -231,6 +233,7 @@ impl<'t> Scanner<'t> {
                 Class::Dash => option::dash(self),
                 Class::Colon => chunk::colon(self),
                 Class::Star => sql::star(self),
+                Class::Plus => chunk::plus(self),
             }
             if self.at <= start {
                 self.at = start + 1;

@@ -198,13 +198,22 @@ fn people_and_numbers_with_a_right_checksum_go() {
         ("IBAN DE89 3704 0044 0532 0130 00.", "IBAN [number]."),
         ("card 4111 1111 1111 1111", "card [number]"),
         ("SSN 078-05-1120", "SSN [number]"),
+        ("call +49 170 1234567 or 555-123-4567", "call [number] or [number]"),
+        ("ORA-20001: Ada owes 5\nORA-06512: at line 1", "ORA-20001: [value]\nORA-06512: at line 1"),
         ("for Acme Example GmbH today", "for [value] today"),
     ]);
 }
 
 #[test]
 fn numbers_with_a_wrong_checksum_stay() {
-    stay(&["order 4111 1111 1111 1112", "GB81WEST12345698765432", "1718031045123 ms", "2024-05-01"]);
+    stay(&[
+        "order 4111 1111 1111 1112",
+        "GB81WEST12345698765432",
+        "1718031045123 ms",
+        "2024-05-01",
+        "12:30:45+02:00",
+        "3 + 4",
+    ]);
 }
 
 #[test]
