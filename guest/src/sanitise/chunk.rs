@@ -150,7 +150,9 @@ pub(super) fn chunk(scanner: &mut Scanner, start: usize, end: usize) -> bool {
         return false;
     }
     let bytes = chunk.as_bytes();
-    if chunk.contains("://") || url::scheme(chunk).is_some() {
+    let has = |wanted: u8| bytes.contains(&wanted);
+    let has_colon = has(b':');
+    if has_colon && (chunk.contains("://") || url::scheme(chunk).is_some()) {
         return url::url(scanner, start);
     }
     if chunk.starts_with("db.") && scanner.byte(until) == b'(' && mongo::is_method(chunk) {
@@ -171,7 +173,9 @@ pub(super) fn chunk(scanner: &mut Scanner, start: usize, end: usize) -> bool {
         return true;
     }
     // `key%3Dvalue`, as in a URL's query.
-    if let Some(equals) = chunk.find("%3D").or_else(|| chunk.find("%3d")) {
+    if has(b'%')
+        && let Some(equals) = chunk.find("%3D").or_else(|| chunk.find("%3d"))
+    {
         scanner.found(Kind::Value, start + equals + 3, until);
         return true;
     }
@@ -190,10 +194,12 @@ pub(super) fn chunk(scanner: &mut Scanner, start: usize, end: usize) -> bool {
     {
         return true;
     }
-    address(scanner, start, until)
-        || path::path(scanner, start, until)
+    let has_dot = has(b'.');
+    let has_slash = has(b'/') || has(b'\\');
+    ((has_dot || has_colon) && address(scanner, start, until))
+        || ((has_slash || has_colon || scanner.byte(until) == b'(') && path::path(scanner, start, until))
         || token(scanner, start, until)
-        || host(scanner, start, until)
+        || ((has_dot || has_colon) && host(scanner, start, until))
 }
 
 /// Something with an `@`: a mail address, user and host, user, password and host.

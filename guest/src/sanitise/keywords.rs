@@ -17,15 +17,19 @@ pub(super) enum Role {
     Filler,
     /// A function: its parenthesis joins it.
     Function,
+    /// What follows is a secret, whatever it looks like: the statement is reduced.
+    Secret,
+    /// No keyword, but the value of what it names is a secret.
+    SecretName,
     /// A constant: `TRUE`, `FALSE`, `NULL`.
     Constant,
 }
 
-use Role::{Constant, Filler, Function, Plain, Target, Verb, Write};
+use Role::{Constant, Filler, Function, Plain, Secret, SecretName, Target, Verb, Write};
 
 /// The keywords. Words that are as common for columns (`name`, `type`, `status`) are left out: they keep their case.
 #[rustfmt::skip]
-pub(super) static KEYWORDS: Words<Role, 512> = Words::new(&[
+pub(super) static KEYWORDS: Words<Role, 1024> = Words::new(&[
     ("SELECT", Verb), ("INSERT", Write), ("UPDATE", Write), ("DELETE", Write), ("MERGE", Write), ("REPLACE", Write),
     ("UPSERT", Write), ("CREATE", Write), ("ALTER", Write), ("DROP", Write), ("TRUNCATE", Write), ("GRANT", Write),
     ("REVOKE", Write), ("CALL", Write), ("EXEC", Write), ("EXECUTE", Write), ("LOAD", Write), ("RENAME", Write),
@@ -52,7 +56,7 @@ pub(super) static KEYWORDS: Words<Role, 512> = Words::new(&[
     ("UNIQUE", Plain), ("CHECK", Plain), ("CONSTRAINT", Plain), ("CASCADE", Plain), ("RESTRICT", Plain),
     ("ADD", Plain), ("COLUMN", Plain), ("NOLOCK", Plain), ("TABLES", Plain), ("COLUMNS", Plain), ("DATABASES", Plain), ("DATABASE", Plain), ("SCHEMA", Plain), ("FUNCTION", Plain),
     ("PROCEDURE", Plain), ("TRIGGER", Plain), ("SEQUENCE", Plain), ("ROLE", Plain), ("USER", Plain),
-    ("LOGIN", Plain), ("PASSWORD", Plain), ("IDENTIFIED", Plain), ("TEMPORARY", Plain), ("TEMP", Plain),
+    ("LOGIN", Plain), ("PASSWORD", Plain), ("IDENTIFIED", Secret), ("TEMPORARY", Plain), ("TEMP", Plain),
     ("MATERIALIZED", Plain), ("RECURSIVE", Plain), ("OVER", Plain), ("PARTITION", Plain), ("WINDOW", Plain),
     ("ROWS", Plain), ("RANGE", Plain), ("PRECEDING", Plain), ("FOLLOWING", Plain), ("UNBOUNDED", Plain),
     ("CURRENT", Plain), ("ROW", Plain), ("MATCHED", Plain), ("SHARE", Plain), ("NOWAIT", Plain), ("SKIP", Plain),
@@ -67,6 +71,28 @@ pub(super) static KEYWORDS: Words<Role, 512> = Words::new(&[
     ("IGNORE", Plain), ("DELAYED", Plain), ("LOW_PRIORITY", Plain), ("VARCHAR", Plain), ("INT", Plain),
     ("INTEGER", Plain), ("BIGINT", Plain), ("TEXT", Plain), ("BOOLEAN", Plain), ("NUMERIC", Plain),
     ("CONNECT", Plain), ("PRIOR", Plain), ("LEADING", Plain), ("SEPARATOR", Plain), ("WITHIN", Plain),
+    ("SP_ADDLOGIN", Secret),
+    ("SP_PASSWORD", Secret),
+    ("DBLINK", Secret),
+    ("DBLINK_CONNECT", Secret),
+    ("OPENROWSET", Secret),
+    ("OPENDATASOURCE", Secret),
+    ("SP_ADDLINKEDSRVLOGIN", Secret),
+    ("PASSWD", SecretName),
+    ("PWD", SecretName),
+    ("SECRET", SecretName),
+    ("TOKEN", SecretName),
+    ("PASSPHRASE", SecretName),
+    ("AUTH", SecretName),
+    ("API_KEY", SecretName),
+    ("APIKEY", SecretName),
+    ("ACCESS_KEY", SecretName),
+    ("SECRET_KEY", SecretName),
+    ("PASSWORD_HASH", SecretName),
+    ("CREDENTIALS", SecretName),
+    ("MASTER_PASSWORD", SecretName),
+    ("SOURCE_PASSWORD", SecretName),
+    ("AUTHORIZATION", SecretName),
 ]);
 
 /// Keywords that never name a target, although they can stand where one is expected.
@@ -162,36 +188,4 @@ pub(super) const OBJECT_FILLERS: &[&str] = &[
     "DATA",
     "COLUMN",
     "ENCRYPTION",
-];
-
-/// Words after which a statement is reduced, wherever they stand.
-pub(super) const SECRET_WORDS: &[&str] = &[
-    "IDENTIFIED",
-    "SP_ADDLOGIN",
-    "SP_PASSWORD",
-    "DBLINK",
-    "DBLINK_CONNECT",
-    "OPENROWSET",
-    "OPENDATASOURCE",
-    "SP_ADDLINKEDSRVLOGIN",
-];
-
-/// Names whose value, also a bare word, is a secret.
-pub(super) const SECRET_NAMES: &[&str] = &[
-    "PASSWORD",
-    "PASSWD",
-    "PWD",
-    "SECRET",
-    "TOKEN",
-    "PASSPHRASE",
-    "AUTH",
-    "API_KEY",
-    "APIKEY",
-    "ACCESS_KEY",
-    "SECRET_KEY",
-    "PASSWORD_HASH",
-    "CREDENTIALS",
-    "MASTER_PASSWORD",
-    "SOURCE_PASSWORD",
-    "AUTHORIZATION",
 ];

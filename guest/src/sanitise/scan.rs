@@ -256,11 +256,8 @@ impl<'t> Scanner<'t> {
         let joins =
             matches!(next, b'.' | b':' | b'/' | b'\\' | b'@' | b'=' | b'-' | b'+' | b'%' | b'#' | b'~');
         let word = self.bytes.get(start..end).unwrap_or_default();
-        if start >= self.analysed
-            && (joins && !matches!(self.byte(end + 1), 0 | b' ' | b'\n' | b'"' | b'\'')
-                || !word.iter().all(u8::is_ascii_lowercase))
-            && chunk::chunk(self, start, end)
-        {
+        let joins = joins && !matches!(self.byte(end + 1), 0 | b' ' | b'\n' | b'"' | b'\'');
+        if start >= self.analysed && (joins || self.is_telling(word, end)) && chunk::chunk(self, start, end) {
             return;
         }
         self.at = end;
@@ -280,6 +277,15 @@ impl<'t> Scanner<'t> {
                 }
             }
         }
+    }
+
+    /// Can a word that stands alone be more than a word: has it digits, and enough of them or others beside them?
+    fn is_telling(&self, word: &[u8], end: usize) -> bool {
+        if !word.iter().any(u8::is_ascii_digit) {
+            return false;
+        }
+        let is_group = word.len() == 4 && self.byte(end) == b' ' && self.byte(end + 1).is_ascii_digit();
+        word.len() >= 9 || is_group || !word.iter().all(u8::is_ascii_digit)
     }
 
     /// A word that announces something.

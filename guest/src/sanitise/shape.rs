@@ -3,9 +3,7 @@
 use alloc::string::String;
 
 use super::dialect::Dialect;
-use super::keywords::{
-    KEYWORDS, NO_NAMES, OBJECT_FILLERS, Role, SECRET_NAMES, SECRET_STATEMENTS, SECRET_WORDS,
-};
+use super::keywords::{KEYWORDS, NO_NAMES, OBJECT_FILLERS, Role, SECRET_STATEMENTS};
 use super::lexer::{Kind, Lexer, Token};
 use super::statement::{OTHER, Shape};
 
@@ -150,6 +148,27 @@ impl<'t> Writer<'t> {
         self.last = Some(token);
         self.last_keyword = "";
         self.is_statement_start = false;
+        if is_listed {
+            self.skip_constants();
+        }
+    }
+
+    /// Skips further constants of a list, each behind a comma.
+    fn skip_constants(&mut self) {
+        loop {
+            let mut ahead = self.lexer.clone();
+            let is_comma = ahead.next().is_some_and(|token| self.byte(token) == b',');
+            let is_constant = |token: Token| matches!(token.kind, Kind::Literal | Kind::Parameter);
+            if !is_comma || !ahead.next().is_some_and(is_constant) {
+                return;
+            }
+            self.lexer = ahead;
+        }
+    }
+
+    /// The first byte of a token.
+    fn byte(&self, token: Token) -> u8 {
+        self.text.as_bytes().get(token.start).copied().unwrap_or(0)
     }
 
     fn name(&mut self, token: Token) {
@@ -174,6 +193,18 @@ impl<'t> Writer<'t> {
         if !is_name {
             return self.constant(token);
         }
+        self.target(name);
+        if is_simple {
+            self.push(name, token);
+        } else {
+            self.push("\"", token);
+            self.shape.text.push_str(name);
+            self.shape.text.push('"');
+        }
+    }
+
+    /// Takes a name into the summary where a target is expected.
+    fn target(&mut self, name: &str) {
         match self.expect {
             Expect::Target => {
                 self.shape.summarise(name, " ");
@@ -185,38 +216,37 @@ impl<'t> Writer<'t> {
             }
             Expect::Nothing | Expect::Dot => self.expect = Expect::Nothing,
         }
-        if is_simple {
-            self.push(name, token);
-        } else {
-            self.push("\"", token);
-            self.shape.text.push_str(name);
-            self.shape.text.push('"');
-        }
+    }
+
+    fn ends_with(&self, byte: u8) -> bool {
+        self.shape.text.as_bytes().last() == Some(&byte)
     }
 
     fn word(&mut self, token: Token) -> Option<()> {
         let word = self.slice(token);
-        let follows_dot = self.shape.text.ends_with('.');
         let is_name = |(keyword, role): &(&str, Role)| {
             self.expect == Expect::Target
-                && !matches!(role, Role::Filler | Role::Target)
+                && !matches!(role, Role::Filler | Role::Target | Role::Secret)
                 && !NO_NAMES.contains(keyword)
         };
-        let entry = KEYWORDS.entry(word.as_bytes()).filter(|entry| !follows_dot && !is_name(entry));
-        if let Some(secret) = SECRET_WORDS.iter().find(|known| known.eq_ignore_ascii_case(word)) {
-            self.push(secret, token);
+        let follows_dot = self.ends_with(b'.');
+        let entry = KEYWORDS.entry(word.as_bytes());
+        if let Some((keyword, Role::Secret)) = entry {
+            self.push(keyword, token);
             self.shape.text.push_str(" ?");
             return None;
         }
+        let names_secret = matches!(entry, Some((_, Role::SecretName)) | Some(("PASSWORD", _)));
+        let entry = entry.filter(|entry| entry.1 != Role::SecretName && !follows_dot && !is_name(entry));
         let Some((keyword, role)) = entry else {
             let is_value = self.after_secret_name || self.group() == Group::Row && !self.is_call(token);
-            self.after_secret_name = is_one_of(SECRET_NAMES, word);
+            self.after_secret_name = names_secret;
             if is_value {
                 self.constant(token);
             } else {
-                self.object(word, token);
+                self.target(word);
+                self.push(word, token);
             }
-            self.is_statement_start = false;
             return Some(());
         };
         if self.is_statement_start && self.is_secret(keyword) {
@@ -225,7 +255,7 @@ impl<'t> Writer<'t> {
             self.shape.text.push_str(" ?");
             return None;
         }
-        self.after_secret_name = is_one_of(SECRET_NAMES, keyword);
+        self.after_secret_name = names_secret;
         if role == Role::Constant && self.is_operand() {
             self.constant(token);
             return Some(());
