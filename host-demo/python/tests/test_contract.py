@@ -95,6 +95,30 @@ def test_an_operation_reports_phase_transaction_steps_and_budget(contract: Contr
     assert (report["system"], report["seed"]) == ("postgresql", 7)
 
 
+def test_what_follows_a_commit_without_an_answer_is_a_further_step(contract: Contract) -> None:
+    operation = contract.operation("write")
+    with pytest.raises(Busy), operation:
+        operation.begun()
+        operation.executing()
+        operation.committing()  # Its answer was lost, and the program went on.
+        operation.rolled_back()
+        operation.begun()
+        operation.executing()
+        raise Busy
+    assert operation.verdict is not None
+    assert (operation.verdict.envelope.code, operation.verdict.envelope.outcome) == ("PARTIAL_OUTCOME", "unknown")
+
+
+def test_waiting_for_a_second_connection_does_not_make_the_first_one_s_work_unsent(contract: Contract) -> None:
+    operation = contract.operation("write")
+    with pytest.raises(ConnectionResetError), operation:
+        operation.autocommit()
+        operation.executing()
+        operation.acquiring()
+        raise ConnectionResetError(104, "Connection reset by peer")
+    assert operation.verdict is not None and operation.verdict.envelope.outcome == "unknown"
+
+
 def test_the_current_operation_is_the_innermost_one(contract: Contract) -> None:
     assert current() is None
     with contract.operation() as outer:

@@ -223,6 +223,37 @@ def test_a_commit_behind_a_comment_is_noticed_and_a_savepoint_repairs(
     assert ids(orders) == []
 
 
+def test_in_a_pipeline_nothing_is_claimed_that_the_driver_cannot_tell(
+    contract: Contract, dsn: str, orders: psycopg.Connection
+) -> None:
+    operation = contract.operation("write")
+    with tracked.Connection.connect(dsn) as connection:
+        with pytest.raises(psycopg.errors.UniqueViolation), operation, connection.pipeline():
+            connection.execute("INSERT INTO orders VALUES (1, 5)")
+            connection.execute("INSERT INTO orders VALUES (1, 6)")
+        connection.rollback()
+    assert judged(operation)[1:4] == ("open", "UNIQUE_VIOLATION", "not_committed")
+
+    operation = contract.operation("write")
+    connection = tracked.Connection.connect(dsn, autocommit=True)
+    with pytest.raises(psycopg.OperationalError), operation, connection, connection.pipeline() as pipeline:
+        connection.execute("INSERT INTO orders VALUES (1, 5)")
+        connection.execute("INSERT INTO orders VALUES (2, 5)")
+        pipeline.sync()
+        orders.execute("SELECT pg_terminate_backend(%s)", [connection.info.backend_pid])
+        connection.execute("INSERT INTO orders VALUES (3, 5)")
+    assert (judged(operation)[1], judged(operation)[3]) == ("none", "unknown")
+
+    operation = contract.operation("write")
+    with tracked.Connection.connect(dsn, autocommit=True) as connection, pytest.raises(KeyError), operation:
+        with connection.pipeline():
+            with connection.transaction():
+                connection.execute("DELETE FROM orders")
+            raise KeyError
+    assert judged(operation)[3] == "unknown"
+    assert ids(orders) == []
+
+
 def test_what_is_sent_past_the_adapter_does_not_look_unsent(
     contract: Contract, dsn: str, orders: psycopg.Connection
 ) -> None:

@@ -40,7 +40,7 @@ class Statement:
                 self._operation.unit = unit
 
     def _before(self, operation: Operation) -> None:
-        self._is_autocommit = self._connection.autocommit and is_idle(self._connection)
+        self._is_autocommit = self._connection.autocommit and not _is_inside(self._connection)
         operation.executing()
         if self._verb in _COMMIT:
             operation.committing()
@@ -72,7 +72,7 @@ class Statement:
                 operation.begun()
         elif tag == "ROLLBACK":
             operation.rolled_back()
-        elif self._connection.info.pipeline_status == pq.PipelineStatus.OFF:
+        elif not is_pipelined(self._connection):
             operation.done()
 
     def failed(self) -> None:
@@ -106,6 +106,16 @@ def acquired() -> None:
 def is_idle(connection: Base) -> bool:
     """Is no transaction open?"""
     return connection.info.transaction_status == _IDLE
+
+
+def is_pipelined(connection: Base) -> bool:
+    """Are statements sent without waiting for the answers before them? Then the driver cannot tell where it is."""
+    return connection.info.pipeline_status != pq.PipelineStatus.OFF
+
+
+def _is_inside(connection: Base) -> bool:
+    """Is a transaction open for certain?"""
+    return connection.info.transaction_status in (pq.TransactionStatus.INTRANS, _IN_ERROR)
 
 
 def is_failed(connection: Base) -> bool:
@@ -150,6 +160,15 @@ def ending(connection: Base, force_rollback: bool) -> None:
         raise CommitRolledBack
     if operation is not None:
         operation.committing()
+
+
+def unclear() -> None:
+    """A pipelined block has ended: it may have committed, or only have released a savepoint."""
+    operation = current()
+    if operation is not None:
+        operation.applied()
+        operation.acquired()
+        operation.transaction = "unknown"
 
 
 def ended(transaction: psycopg.Transaction | psycopg.AsyncTransaction) -> None:

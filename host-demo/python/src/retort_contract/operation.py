@@ -30,6 +30,9 @@ _current: ContextVar[Operation | None] = ContextVar("retort_contract.operation",
 
 Action = Callable[[], object]
 
+#: The states of a transaction on a connection that is in use.
+_AT_WORK = ("none", "open", "failed")
+
 
 def current() -> Operation | None:
     """The innermost operation whose block this code runs in. Adapters report to it."""
@@ -63,6 +66,8 @@ class _Cleanups:
 
 class Operation:
     """One operation. Every entry of its block is an attempt; earlier ones are remembered.
+
+    It follows one connection at a time: statements that run side by side need operations of their own.
 
     Made by `Contract.operation`, which documents the arguments.
     """
@@ -121,7 +126,7 @@ class Operation:
 
     def acquiring(self) -> None:
         """A pooled connection is waited for."""
-        self._go_to("acquire")
+        self._wait_for_connection("acquire")
 
     def acquired(self) -> None:
         """A connection is there: from here on nothing is known to be unsent, unless it is said."""
@@ -129,7 +134,7 @@ class Operation:
 
     def connecting(self) -> None:
         """A connection is being opened."""
-        self._go_to("connect")
+        self._wait_for_connection("connect")
 
     def sending(self) -> None:
         """The statement is being written to the server."""
@@ -190,9 +195,14 @@ class Operation:
         self._leave_committed()
         self.phase = phase
 
+    def _wait_for_connection(self, phase: str) -> None:
+        """Where another connection is at work, an error may be that one's: it must not look as if nothing was sent."""
+        self._leave_committed()
+        self.phase = "unknown" if self.transaction in _AT_WORK else phase
+
     def _leave_committed(self) -> None:
-        """What comes after a COMMIT is a further step of the operation."""
-        if self.transaction == "committed":
+        """What comes after a COMMIT, also after one without an answer, is a further step of the operation."""
+        if self.transaction in ("committed", "committing", "prepared"):
             self.steps_done += 1
             self.transaction = "unknown"
 

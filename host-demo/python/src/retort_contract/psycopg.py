@@ -142,15 +142,18 @@ class Connection(psycopg.Connection[Row]):
         Raises:
             CommitRolledBack: The server had declared the transaction failed.
         """
-        is_outermost = report.is_idle(self)
+        is_pipelined = report.is_pipelined(self)
+        is_outermost = report.is_idle(self) and not is_pipelined
         with super().transaction(savepoint_name, force_rollback) as transaction:
             if is_outermost:
                 report.begun()
             yield transaction
-            if is_outermost:
+            if is_outermost or is_pipelined:
                 report.ending(self, force_rollback)
         if is_outermost:
             report.ended(transaction)
+        elif is_pipelined:
+            report.unclear()
 
     def tpc_prepare(self) -> None:
         """As psycopg's."""
@@ -228,15 +231,18 @@ class AsyncConnection(psycopg.AsyncConnection[Row]):
         Raises:
             CommitRolledBack: The server had declared the transaction failed.
         """
-        is_outermost = report.is_idle(self)
+        is_pipelined = report.is_pipelined(self)
+        is_outermost = report.is_idle(self) and not is_pipelined
         async with super().transaction(savepoint_name, force_rollback) as transaction:
             if is_outermost:
                 report.begun()
             yield transaction
-            if is_outermost:
+            if is_outermost or is_pipelined:
                 report.ending(self, force_rollback)
         if is_outermost:
             report.ended(transaction)
+        elif is_pipelined:
+            report.unclear()
 
     async def tpc_prepare(self) -> None:
         """As psycopg's."""
