@@ -4,11 +4,14 @@
 //! says which field holds what, [`forms`] which fixed forms a code can have inside a text, [`hints`] what tells
 //! a system by its shape. A new driver is a row in one of them.
 
+mod bulk;
 mod dump;
 mod fields;
 mod forms;
 mod hints;
 mod literal;
+mod pattern;
+mod scalars;
 mod texts;
 mod walk;
 
@@ -166,11 +169,6 @@ impl Evidence {
     /// The messages, outermost first, for the restricted diagnostic. They hold what the driver wrote: redact them.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.faults.iter().flat_map(|fault| fault.texts.iter().map(|text| text.whole.as_str()))
-    }
-
-    /// The deepest faults first.
-    pub fn innermost_first(&self) -> impl Iterator<Item = &Fault> {
-        self.faults.iter().rev()
     }
 }
 

@@ -7,7 +7,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::forms::{self, Match};
+use super::forms;
+use super::pattern::Match;
 use super::{Place, SignKind, Text};
 
 /// The longest text that is worked on: beyond it only head and tail are kept.
@@ -72,13 +73,13 @@ const APPENDED: &[&str] = &[
 fn core(whole: &str, start: usize) -> (usize, usize) {
     let line = whole.get(start..).unwrap_or_default().lines().next().unwrap_or_default();
     let bytes = line.as_bytes();
-    let begins =
-        |at: usize, words: &&str| bytes.get(at..).is_some_and(|rest| rest.starts_with(words.as_bytes()));
-    let end = bytes.iter().enumerate().find(|(at, byte)| {
-        let same = APPENDED.iter().filter(|words| words.as_bytes().first() == Some(byte));
-        !byte.is_ascii_alphanumeric() && same.into_iter().any(|words| begins(*at, &words))
-    });
-    let end = end.map(|(at, _)| at);
+    let begins_appendix = |at: usize| {
+        let rest = bytes.get(at..).unwrap_or_default();
+        APPENDED
+            .iter()
+            .any(|words| rest.first() == words.as_bytes().first() && rest.starts_with(words.as_bytes()))
+    };
+    let end = (0..bytes.len()).find(|at| begins_appendix(*at));
     let line = line.get(..end.unwrap_or(line.len())).unwrap_or(line).trim_end();
     (start, start + line.len())
 }

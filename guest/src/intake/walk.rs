@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::fields::{self, Role};
 use super::hints::{Votes, Where};
+use super::scalars::{count, is_sqlstate, is_word, milliseconds};
 use super::{Evidence, Fault, Place, Sign, SignKind, dump, literal, texts};
 use crate::codes::Proof;
 use crate::json::Json;
@@ -19,7 +20,7 @@ const DEEPEST: usize = 16;
 const MOST_FAULTS: usize = 48;
 
 /// The most items of one list that are looked into; all are counted.
-const MOST_ITEMS: usize = 16;
+pub(super) const MOST_ITEMS: usize = 16;
 
 /// The most messages that are read.
 const MOST_TEXTS: usize = 64;
@@ -33,9 +34,6 @@ const MOST_FRAMES: usize = 64;
 /// The most signs that one error keeps.
 const MOST_SIGNS: usize = 32;
 
-/// The longest text that can be one word's code.
-const LONGEST_CODE: usize = 96;
-
 /// What a fixed form weighs that tells its system.
 const FORM_WEIGHT: u16 = 6;
 
@@ -45,14 +43,14 @@ const MOST_NESTED_TEXTS: usize = 4;
 /// A walk and what it has found.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
-    evidence: Evidence,
+    pub(super) evidence: Evidence,
     votes: Votes,
     texts: usize,
     nested_texts: usize,
     /// Is the system to be told by the shape?
     is_guessing: bool,
     /// Is what is walked inside a text, behind a quote, where a row's value could have put it?
-    is_untrusted: bool,
+    pub(super) is_untrusted: bool,
     /// Is what is walked the whole of a field, and not a part of a text?
     is_alone: bool,
 }
@@ -93,7 +91,7 @@ impl Walk {
     }
 
     /// A new error of the chain; `None` where there are enough or it lies too deep.
-    fn fault(&mut self, depth: usize, is_one_of_many: bool) -> Option<usize> {
+    pub(super) fn fault(&mut self, depth: usize, is_one_of_many: bool) -> Option<usize> {
         let faults = &mut self.evidence.faults;
         if faults.len() >= MOST_FAULTS || depth > DEEPEST {
             return None;
@@ -109,7 +107,7 @@ impl Walk {
     }
 
     /// An error in whatever form.
-    fn value(&mut self, value: &Json<'_>, fault: usize) {
+    pub(super) fn value(&mut self, value: &Json<'_>, fault: usize) {
         match value {
             Json::Text(text) => {
                 if is_word(text) {
@@ -420,136 +418,5 @@ impl Walk {
     /// The server's own wait.
     fn wait(&mut self, wait: Option<u32>) {
         self.evidence.retry_after_ms = self.evidence.retry_after_ms.max(wait);
-    }
-
-    /// The failed operations of a bulk write.
-    fn bulk_errors(&mut self, value: &Json<'_>, fault: usize) {
-        let (items, members) = (value.items(), value.members());
-        if items.is_empty() && members.is_empty() {
-            return;
-        }
-        let depth = self.evidence.faults.get(fault).map_or(0, |fault| fault.depth);
-        let failed = u32::try_from(items.len().max(1)).unwrap_or(u32::MAX);
-        let first = items.iter().filter_map(|item| {
-            let index = |at: &Json<'_>| at.get("index").and_then(count);
-            index(item).or_else(|| item.get("err").and_then(index))
-        });
-        let bulk = &mut self.evidence.bulk;
-        bulk.is_bulk = true;
-        bulk.failed = bulk.failed.saturating_add(failed);
-        bulk.first_failed = first.min().or(bulk.first_failed);
-        for item in items.iter().take(MOST_ITEMS) {
-            if let Some(fault) = self.fault(depth + 1, items.len() > 1) {
-                self.value(item, fault);
-            }
-        }
-    }
-
-    /// One reply per operation of a bulk request: `{"index": {"status": 429, "error": {…}}}`.
-    fn bulk_items(&mut self, value: &Json<'_>, fault: usize) {
-        let depth = self.evidence.faults.get(fault).map_or(0, |fault| fault.depth);
-        let replies = value.items().iter().filter_map(|item| item.members().first());
-        let mut first = None;
-        let mut failed = 0u32;
-        let mut done = 0u64;
-        for (index, (_, reply)) in replies.enumerate() {
-            if reply.get("error").is_none() {
-                done += 1;
-                continue;
-            }
-            failed = failed.saturating_add(1);
-            first = first.or(u32::try_from(index).ok());
-            if usize::try_from(failed).is_ok_and(|failed| failed <= MOST_ITEMS)
-                && let Some(fault) = self.fault(depth + 1, true)
-            {
-                self.value(reply, fault);
-            }
-        }
-        if failed > 0 {
-            let bulk = &mut self.evidence.bulk;
-            bulk.is_bulk = true;
-            bulk.failed = bulk.failed.saturating_add(failed);
-            bulk.done = Some(bulk.done.unwrap_or(0).saturating_add(done));
-            bulk.first_failed = bulk.first_failed.or(first);
-        }
-    }
-
-    /// One reason per operation of a transaction that was cancelled as a whole.
-    fn cancellation_reasons(&mut self, value: &Json<'_>, fault: usize) {
-        let depth = self.evidence.faults.get(fault).map_or(0, |fault| fault.depth);
-        let is_reason = |item: &&Json<'_>| {
-            item.members().iter().any(|(field, value)| {
-                field.eq_ignore_ascii_case("code") && value.as_text().is_some_and(|code| code != "None")
-            })
-        };
-        if value.items().is_empty() || self.is_untrusted {
-            return;
-        }
-        self.evidence.bulk.is_cancelled_whole = true;
-        self.evidence.op_index =
-            value.items().iter().position(|item| is_reason(&item)).and_then(|at| u32::try_from(at).ok());
-        for reason in value.items().iter().filter(is_reason).take(MOST_ITEMS) {
-            if let Some(fault) = self.fault(depth + 1, false) {
-                self.value(reason, fault);
-            }
-        }
-    }
-
-    /// The rows changed per statement of a JDBC batch: it stops at the first failure, or marks failures with -3.
-    fn update_counts(&mut self, value: &Json<'_>) {
-        const FAILED: i64 = -3;
-        let counts = value.items();
-        let failed = counts.iter().position(|count| count.as_whole() == Some(FAILED)).unwrap_or(counts.len());
-        let done = counts.iter().filter(|count| count.as_whole() != Some(FAILED)).count();
-        let bulk = &mut self.evidence.bulk;
-        bulk.is_bulk = true;
-        bulk.failed = bulk.failed.max(1);
-        bulk.done = u64::try_from(done).ok();
-        bulk.first_failed = u32::try_from(failed).ok();
-    }
-}
-
-/// Is a text a SQLSTATE with a digit?
-fn is_sqlstate(text: &str) -> bool {
-    text.len() == 5
-        && text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
-        && text.bytes().any(|byte| byte.is_ascii_digit())
-}
-
-/// Can a text be a code or a name: short, without blanks?
-fn is_word(text: &str) -> bool {
-    let text = text.trim();
-    (1..=LONGEST_CODE).contains(&text.len()) && !text.contains([' ', '\t', '\n', '"', '\'', '(', '{', ','])
-}
-
-/// A count that is not negative, as a number or in a string.
-fn count(value: &Json<'_>) -> Option<u32> {
-    match value {
-        Json::Whole(number) => u32::try_from(*number).ok(),
-        Json::Text(text) => text.trim().parse().ok(),
-        _ => None,
-    }
-}
-
-/// A wait in milliseconds: a number of `unit` milliseconds, `"1.5s"`, `"200ms"`, or `{"seconds": 1, "nanos": 0}`.
-fn milliseconds(value: &Json<'_>, unit: u32) -> Option<u32> {
-    let scaled = |number: f64, unit: u32| {
-        let wait = number * f64::from(unit);
-        (wait.is_finite() && wait >= 0.0 && wait <= f64::from(u32::MAX)).then_some(wait as u32)
-    };
-    match value {
-        Json::Whole(number) => u32::try_from(*number).ok()?.checked_mul(unit),
-        Json::Real(number) => scaled(*number, unit),
-        Json::Text(text) => {
-            let text = text.trim();
-            let (number, unit) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
-                (Some(number), _) => (number, 1),
-                (_, Some(number)) => (number, 1000),
-                _ => (text, unit),
-            };
-            scaled(number.trim().parse().ok()?, unit)
-        }
-        Json::Object(_) => count(value.get("seconds")?)?.checked_mul(1000),
-        _ => None,
     }
 }
