@@ -196,7 +196,7 @@ async def test_who_calls_is_asked_of_the_session_and_never_of_the_arguments() ->
     async with client(server) as session:
         result = await session.call_tool("lookup", {"authorized": True, "reference": "mine"})
         assert envelope(result)["code"] == "NOT_AUTHORIZED"
-    assert [hasattr(seen, "request_context") for seen in sessions if seen is not None] == [True]
+    assert [hasattr(seen, "request_context") for seen in sessions] == [True]
 
 
 async def test_the_request_s_trace_id_comes_back() -> None:

@@ -143,6 +143,7 @@ class Contract:
         deadline_ms: int | None = None,
         expected_ms: int | None = None,
         context: Mapping[str, Any] | None = None,
+        session: object = None,
         memory_key: str | None = None,
     ) -> Operation:
         """An operation, whose block tracks how far it gets. The words are those of the report's `operation`.
@@ -154,12 +155,13 @@ class Contract:
             deadline_ms: The whole budget in milliseconds from the operation's start.
             expected_ms: How long one attempt usually takes.
             context: Members of the report's `context` beside the session's.
-            memory_key: By which attempts are counted across calls; the principal's operation key.
+            session: What the context callable is asked with.
+            memory_key: By which a principal's attempts are counted across calls; the operation key.
         """
-        said = {**self.session_context(None), **(context or {})}
+        said = {**self._session_context(session), **(context or {})}
         principal = said.pop("principal", "")
-        if memory_key is None and key is not None:
-            memory_key = json.dumps([principal, key])
+        counted = key if memory_key is None else memory_key
+        memory_key = None if counted is None else json.dumps([principal, counted], default=repr)
         words = {
             "operation_key": key,
             "dedupe": dedupe,
@@ -213,7 +215,7 @@ class Contract:
         except Exception as error:
             _log.error("on_verdict failed: %s", type(error).__name__)
 
-    def session_context(self, session: object) -> dict[str, Any]:
+    def _session_context(self, session: object) -> dict[str, Any]:
         """What the session says of the caller; nothing where asking fails, so that nobody is authorized by accident."""
         said: dict[str, Any] = {"trace_id": secrets.token_hex(16)}
         if self._context is None:

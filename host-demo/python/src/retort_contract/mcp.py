@@ -226,15 +226,15 @@ def _operation(
     contract: Contract, effect: str | Mapping[str, str], call: _Call, options: Mapping[str, Any]
 ) -> Operation:
     """The operation of a call. Who calls comes from the session; of the arguments only the key is used."""
-    said = {"tool": call.tool, **contract.session_context(call.session), **_trace(call.session)}
+    context = {"tool": call.tool, **_trace(call.session)}
     key = call.arguments.get(KEY_ARGUMENT)
     key = key if isinstance(key, str) else None
     effect = effect if isinstance(effect, str) else effect.get(call.tool, "write")
     asked: object = key if key is not None else call.arguments
-    counted = json.dumps([said.get("principal", ""), call.tool, asked], default=repr, sort_keys=True)
+    counted = json.dumps([call.tool, asked], default=repr, sort_keys=True)
     is_counted = key is not None or effect == "read"
     memory_key = hashlib.sha256(counted.encode("utf-8", "replace")).hexdigest() if is_counted else None
-    return contract.operation(effect, key=key, context=said, memory_key=memory_key, **options)
+    return contract.operation(effect, key=key, context=context, session=call.session, memory_key=memory_key, **options)
 
 
 def _check_key(operation: Operation, require_key: bool | None, call: _Call) -> None:
