@@ -275,6 +275,39 @@ impl<'t> Lexer<'t> {
         }
     }
 
+    /// Skips `, 'text'` and `, 123` as long as such constants follow that read the same in every dialect.
+    pub(super) fn skip_plain_constants(&mut self) {
+        while self.byte(self.at) == b',' {
+            let mut at = self.at + 1;
+            while self.byte(at) == b' ' {
+                at += 1;
+            }
+            let first = self.byte(at);
+            at += 1;
+            match first {
+                b'\'' => {
+                    while !matches!(self.byte(at), b'\'' | b'\\' | 0) {
+                        at += 1;
+                    }
+                    if self.byte(at) != b'\'' {
+                        return;
+                    }
+                    at += 1;
+                }
+                b'0'..=b'9' => {
+                    while self.byte(at).is_ascii_digit() {
+                        at += 1;
+                    }
+                }
+                _ => return,
+            }
+            if !matches!(self.byte(at), b',' | b')') {
+                return;
+            }
+            self.at = at;
+        }
+    }
+
     /// Keeps track of whether a double-quoted text that comes next is a name or, in doubt, a value.
     fn expect_after(&mut self, token: Token) {
         let word = self.bytes.get(token.start..token.end).unwrap_or_default();

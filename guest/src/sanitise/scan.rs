@@ -263,9 +263,7 @@ impl<'t> Scanner<'t> {
         self.at = end;
         match CUES.get(word) {
             Some(cue) => self.cue_word(cue, start, end),
-            None if matches!(self.byte(end), b'=' | b':' | b' ' | b'"' | b'\'' | b'\\')
-                && secret::is_secret_key(word) =>
-            {
+            None if self.is_key(end) && secret::is_secret_key(word) => {
                 pair::pair(self, Cue::Credential, start, end);
             }
             None if self.rest(end).starts_with(": Authentication failed") => {
@@ -277,6 +275,11 @@ impl<'t> Scanner<'t> {
                 }
             }
         }
+    }
+
+    /// Does what follows a word make it a key?
+    fn is_key(&self, end: usize) -> bool {
+        matches!(self.byte(self.skip_blanks(end)), b'=' | b':' | b'"' | b'\'' | b'\\')
     }
 
     /// Can a word that stands alone be more than a word: has it digits, and enough of them or others beside them?

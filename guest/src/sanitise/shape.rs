@@ -156,6 +156,7 @@ impl<'t> Writer<'t> {
     /// Skips further constants of a list, each behind a comma.
     fn skip_constants(&mut self) {
         loop {
+            self.lexer.skip_plain_constants();
             let mut ahead = self.lexer.clone();
             let is_comma = ahead.next().is_some_and(|token| self.byte(token) == b',');
             let is_constant = |token: Token| matches!(token.kind, Kind::Literal | Kind::Parameter);
@@ -376,6 +377,9 @@ impl<'t> Writer<'t> {
     }
 
     fn mark(&mut self, token: Token) {
+        if self.byte(token) == b',' && self.sign.is_none() {
+            return self.comma(token);
+        }
         let mark = self.slice(token);
         match mark {
             "(" => self.open(token),
@@ -400,13 +404,19 @@ impl<'t> Writer<'t> {
                 let keeps_secret = self.after_secret_name && matches!(mark, "=" | ":");
                 self.expect = match (mark, self.expect) {
                     (".", Expect::Dot) => Expect::Rest,
-                    (",", _) if self.from_depth == Some(self.depth) => Expect::Target,
                     _ => Expect::Nothing,
                 };
                 self.push(mark, token);
                 self.after_secret_name = keeps_secret;
             }
         }
+    }
+
+    fn comma(&mut self, token: Token) {
+        self.expect = if self.from_depth == Some(self.depth) { Expect::Target } else { Expect::Nothing };
+        self.shape.text.push(',');
+        (self.last, self.last_keyword) = (Some(token), "");
+        (self.is_statement_start, self.after_secret_name) = (false, false);
     }
 
     fn takes_sign(&self) -> bool {
