@@ -27,7 +27,10 @@ pub fn recognise(evidence: &Evidence, report: &Report<'_>) -> Finding {
         return Finding::condition(Code::ToolFault, system);
     }
     let Some(error) = &report.error else {
-        return violations::finding(&report.violations, system);
+        return match report.violations.is_empty() && report.operation.has_invalid_key {
+            true => Finding::condition(Code::InvalidKey, system),
+            false => violations::finding(&report.violations, system),
+        };
     };
     if let [(field, value)] = error.members()
         && field == "condition"
