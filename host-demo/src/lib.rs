@@ -16,6 +16,7 @@ extern crate alloc;
 
 pub mod adapters;
 pub mod attempts;
+pub mod budget;
 pub mod cli;
 mod component;
 mod contract;
@@ -28,6 +29,7 @@ mod locate;
 mod native;
 pub mod receipts;
 pub mod rules;
+pub mod telemetry;
 
 pub use component::{Component, Instances, Options};
 pub use contract::{Contract, Typed, typed};

@@ -38,6 +38,16 @@ fn an_obedient_client_never_applies_twice_and_never_denies_what_was_applied() {
 }
 
 #[test]
+fn a_client_that_skips_the_cleanup_breaks_the_laws() {
+    let tally = Tally::of(Client::RetortWithoutCleanup, OPERATIONS, 20, BUDGET, SEED);
+    println!("{HEADING}\nRetort without cleanup    {tally}");
+    assert!(
+        tally.halves > 0 && tally.duplicates > 0,
+        "what is left open gets committed with what comes next"
+    );
+}
+
+#[test]
 fn the_same_seed_gives_the_same_figures() {
     let tally = |seed| Tally::of(Client::Retort, 10_000, 20, BUDGET, seed);
     assert_eq!(tally(SEED), tally(SEED));

@@ -34,6 +34,8 @@ pub enum Client {
     ConnectionWords,
     /// Obeys Retort.
     Retort,
+    /// Obeys Retort, but leaves connections as they are.
+    RetortWithoutCleanup,
 }
 
 /// How one operation ended.
@@ -57,7 +59,10 @@ pub fn run(client: Client, world: &mut World, tokens: &mut Option<u32>, seed: u3
             let words = failure.seen.words.to_lowercase();
             CONNECTION_WORDS.iter().any(|word| words.contains(word))
         }),
-        Client::Retort => Obedient { world, tokens, seed, prior: Prior::None, number: 1, look_ups: 0 }.run(),
+        Client::Retort | Client::RetortWithoutCleanup => {
+            let cleans = client == Client::Retort;
+            Obedient { world, tokens, seed, cleans, prior: Prior::None, number: 1, look_ups: 0 }.run()
+        }
     }
 }
 
@@ -91,6 +96,7 @@ struct Obedient<'w> {
     world: &'w mut World,
     tokens: &'w mut Option<u32>,
     seed: u32,
+    cleans: bool,
     prior: Prior,
     number: u32,
     look_ups: u32,
@@ -122,7 +128,7 @@ impl Obedient<'_> {
         loop {
             let decision = &verdict.decision;
             let keeps_transaction = verdict.envelope.retryable() && decision.scope == Scope::Statement;
-            if !keeps_transaction {
+            if self.cleans && !keeps_transaction {
                 self.world.clean_up(decision.cleanup);
             }
             let outcome = verdict.envelope.outcome();

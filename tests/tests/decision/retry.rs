@@ -165,6 +165,14 @@ fn a_servers_own_wait_is_the_least_and_beats_the_cap() {
 fn only_a_statement_whose_transaction_survived_is_repeated_alone() {
     assert_lines(&[
         (
+            r#"{"error": {"message": "ORA-00060: deadlock detected while waiting for resource", "errorNum": 60}, "system": "oracle", "operation": {"phase": "execute", "transaction": "open"}}"#,
+            "DEADLOCK transient not_committed retryable retry | statement rollback no_effect",
+        ),
+        (
+            r#"{"error": {"number": 1205, "state": 45, "class": 13, "message": "Transaction (Process ID 52) was deadlocked on lock resources with another process and has been chosen as the deadlock victim. Rerun the transaction.", "code": "EREQUEST"}, "system": "mssql", "operation": {"phase": "execute", "transaction": "open"}}"#,
+            "DEADLOCK transient not_committed retryable retry | transaction rollback no_effect",
+        ),
+        (
             r#"{"error": {"code": "ER_LOCK_WAIT_TIMEOUT", "errno": 1205, "sqlState": "HY000", "message": "Lock wait timeout exceeded; try restarting transaction"}, "system": "mysql", "operation": {"phase": "execute", "transaction": "open"}}"#,
             "LOCK_TIMEOUT transient not_committed retryable retry | statement rollback no_effect",
         ),
