@@ -1,5 +1,6 @@
 package dev.retort.contract;
 
+import com.dylibso.chicory.runtime.ByteArrayMemory;
 import com.dylibso.chicory.runtime.Instance;
 import com.dylibso.chicory.runtime.Memory;
 import com.dylibso.chicory.wasm.WasmModule;
@@ -60,6 +61,7 @@ final class Engine {
     int pages = module.memorySection().orElseThrow().getMemory(0).limits().initialPages();
     return Instance.builder(module)
         .withMachineFactory(Core::create)
+        .withMemoryFactory(ByteArrayMemory::new)
         .withMemoryLimits(new MemoryLimits(pages, MOST_MEMORY / Memory.PAGE_SIZE))
         .build();
   }
