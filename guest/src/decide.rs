@@ -192,8 +192,10 @@ fn cleanup(judgement: &Judgement, report: &Report<'_>) -> Cleanup {
         judgement.marks.client_timeout || matches!(report.cancel, Cancel::Requested | Cancel::Failed);
     let is_ending =
         matches!(judgement.phase, Phase::Commit | Phase::Rollback) || transaction == Transaction::Committing;
+    // What was begun and not ended is rolled back even where this statement never left.
+    let is_open = matches!(transaction, Transaction::Open | Transaction::Failed);
     if judgement.phase.is_before_sending() {
-        Cleanup::None
+        if is_open { Cleanup::Rollback } else { Cleanup::None }
     } else if may_run_on && !is_answered {
         Cleanup::CancelThenDiscard
     } else if judgement.connection == Connection::Lost
@@ -201,7 +203,7 @@ fn cleanup(judgement: &Judgement, report: &Report<'_>) -> Cleanup {
         || (is_ending && !is_answered)
     {
         Cleanup::DiscardConnection
-    } else if judgement.connection != Connection::None && may_be_open(transaction) {
+    } else if is_open || (judgement.connection != Connection::None && may_be_open(transaction)) {
         Cleanup::Rollback
     } else {
         Cleanup::None

@@ -195,6 +195,10 @@ fn operation_outcome(attempt: &Attempted<'_, '_>, finding: &Finding, report: &Re
     if operation.steps_done > 0 && outcome.is_without_effect() {
         (outcome, is_partial) = (Outcome::Unknown, true);
     }
+    // Of an unreadable report only a phase before sending is believed.
+    if report.is_unreadable && !attempt.phase.is_before_sending() {
+        outcome = outcome.join(Outcome::Unknown);
+    }
     let earlier = earlier_outcome(attempt, finding, report);
     if earlier != Outcome::Unknown || !is_answer_for_key(attempt) {
         outcome = outcome.join(earlier);

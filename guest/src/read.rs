@@ -60,8 +60,11 @@ impl<'a> Report<'a> {
         let mut report = Report::default();
         let mut error: Option<&'a RawValue> = None;
         let is_whole = read_into(text, Members { report: &mut report, error: &mut error });
-        report.error =
-            error.filter(|_| text.len() <= LONGEST_REPORT).and_then(|error| Json::read(error.get()).ok());
+        // What is lost was an error all the same: one that says nothing.
+        report.error = error.map(|error| match text.len() <= LONGEST_REPORT {
+            true => Json::read(error.get()).unwrap_or(Json::Text(Cow::Borrowed(""))),
+            false => Json::Text(Cow::Borrowed("")),
+        });
         report.is_unreadable = !is_whole;
         report
     }

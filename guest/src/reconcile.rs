@@ -57,7 +57,8 @@ pub fn earlier_attempt(report: &mut Report<'_>, code: Code, outcome: Outcome, pa
     } else {
         (operation.phase, operation.transaction, report.attempt.prior) = match outcome {
             Outcome::NotStarted => (Phase::Acquire, Transaction::None, Prior::NotStarted),
-            Outcome::NotCommitted => (Phase::Execute, Transaction::RolledBack, Prior::NotCommitted),
+            // Nothing more is to come, also where the system has no ROLLBACK.
+            Outcome::NotCommitted => (Phase::Acquire, Transaction::None, Prior::NotCommitted),
             Outcome::Committed => (Phase::Done, Transaction::Committed, Prior::Committed),
             Outcome::Unknown => (Phase::Unknown, Transaction::Unknown, Prior::Unknown),
         };

@@ -10,16 +10,16 @@ use crate::report::Report;
 
 /// The schema of a report. It lists the words with a meaning of their own; others are read cautiously.
 pub fn report() -> String {
-    schema_of::<Report<'static>>()
+    schema_of::<Report<'static>>(SchemaSettings::draft2020_12())
 }
 
 /// The schema of a verdict.
 pub fn verdict() -> String {
-    schema_of::<Verdict>()
+    schema_of::<Verdict>(SchemaSettings::draft2020_12().for_serialize())
 }
 
-fn schema_of<T: JsonSchema>() -> String {
-    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
+fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> String {
+    let schema = settings.into_generator().into_root_schema_for::<T>();
     let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
     text.push('\n');
     text

@@ -1,6 +1,11 @@
-//! What the tests share: the independent reading of the contract, the corpus, the search for leaks, and the
-//! maintainers' side of the tables.
+//! What the tests share: the independent reading of the contract, the laws, the corpus, arbitrary reports, the search
+//! for leaks, the simulation, and the maintainers' side of the tables.
 
+pub mod arbitrary;
+pub mod corpus;
+pub mod golden;
+pub mod laws;
+pub mod leak;
 pub mod reading;
 pub mod simulation;
 pub mod tables;

@@ -98,11 +98,11 @@ pub(crate) fn codes() -> Vec<contract::CodeRow> {
 
 fn read(report: &contract::Report) -> Report<'_> {
     let error = match report.error.len() <= retort::LONGEST_REPORT {
-        true => Some(Json::read(&report.error).unwrap_or(Json::Text(Cow::Borrowed(&report.error)))),
-        false => None,
+        true => Json::read(&report.error).unwrap_or(Json::Text(Cow::Borrowed(&report.error))),
+        false => Json::Text(Cow::Borrowed("")),
     };
     Report {
-        error: error.filter(|error| *error != Json::Null),
+        error: Some(error).filter(|error| *error != Json::Null),
         system: report.system.as_deref().map(Cow::Borrowed),
         driver: report.driver.as_deref().map(Cow::Borrowed),
         operation: operation(&report.operation),

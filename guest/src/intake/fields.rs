@@ -77,6 +77,16 @@ pub(super) enum Role {
     Severity,
 }
 
+impl Role {
+    /// Can the field show that a write had no effect, or had it before? Not where a row's value could have put it.
+    pub(super) const fn is_proof(self) -> bool {
+        matches!(
+            self,
+            Role::Labels | Role::Constraint | Role::DoneCount | Role::WriteType | Role::UpdateCounts
+        )
+    }
+}
+
 /// Spelling (lower case, without separators and a leading `get`) and role, sorted by spelling.
 const FIELDS: &[(&str, Role)] = &[
     ("args", Role::Arguments),

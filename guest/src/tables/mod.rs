@@ -231,7 +231,9 @@ impl Reading {
             (true, Category::Transient) => (Code::DatabaseError, Proof::Lost),
             (true, _) => (code, careful(proof)),
         };
-        let native = native.map(|native| KnownCode(native.to_string()));
+        // Of a key of two codes (an errno and its SQLSTATE) the first is the native code.
+        let native =
+            native.and_then(|native| native.split('+').next()).map(|native| KnownCode(native.to_string()));
         Row { code, proof, marks, rule: format!("{table}/{key}"), native }
     }
 }

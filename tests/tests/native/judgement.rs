@@ -10,8 +10,8 @@ use retort::recognise::{Finding, Marks};
 use retort::report::{Report, Token};
 use retort::systems::System;
 use retort::words::{
-    Cancel, Category, Dedupe, Effect, Next, Origin, Outcome, Phase, Prior, Receipt, Replays, Transaction,
-    Unit,
+    Cancel, Category, Cleanup, Dedupe, Effect, Next, Origin, Outcome, Phase, Prior, Receipt, Replays,
+    Transaction, Unit,
 };
 use retort_tests::reading::{self, Expected};
 
@@ -198,6 +198,11 @@ fn broken_laws<'a>(
                 && finding.proof != Proof::SaysNotCommitted)
                 || fenced
                 || decision.code == Code::NotAuthorized,
+        ),
+        (
+            "an open transaction is left behind",
+            !matches!(operation.transaction, Transaction::Open | Transaction::Failed)
+                || decision.cleanup != Cleanup::None,
         ),
         ("done without a commit", (decision.action == Next::Done) == (outcome == Outcome::Committed)),
     ]
