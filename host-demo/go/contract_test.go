@@ -1,7 +1,9 @@
 package contract
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,26 +75,30 @@ const benchReport = `{"error":{"name":"error","severity":"ERROR","code":"23505",
 
 const writeReport = `{"error":{"code":"23505"},"system":"postgresql","operation":{"phase":"execute","transaction":"open"},"context":{"trace_id":"t-1"}}`
 
-// trapping gives a module whose functions trap: the real one, with its code's first instruction replaced.
-func trapping(t *testing.T) *engine {
-	t.Helper()
-	machine, err := newEngine(context.Background(), core)
-	if err != nil {
-		t.Fatal(err)
+// trapping is a module whose evaluate is `unreachable`: memory, an allocator, the function and its cabi_post.
+func trapping() []byte {
+	part := func(id byte, items ...[]byte) []byte {
+		content := append([]byte{byte(len(items))}, bytes.Join(items, nil)...)
+		return append(binary.AppendUvarint([]byte{id}, uint64(len(content))), content...)
 	}
-	// An instance whose allocator's answer lies beyond its memory makes the function read there, which traps.
-	instance, err := machine.take(context.Background())
-	if err != nil {
-		t.Fatal(err)
+	export := func(name string, kind, index byte) []byte {
+		return append(append([]byte{byte(len(name))}, name...), kind, index)
 	}
-	instance.stack = [4]uint64{0xffff_0000, 0xffff}
-	if err := instance.module.ExportedFunction(exported+"evaluate").CallWithStack(context.Background(), instance.stack[:]); err == nil {
-		t.Fatal("no trap")
-	}
-	return machine
+	const i32 = 0x7f
+	return bytes.Join([][]byte{
+		[]byte("\x00asm\x01\x00\x00\x00"),
+		part(1, []byte{0x60, 4, i32, i32, i32, i32, 1, i32}, []byte{0x60, 2, i32, i32, 1, i32}, []byte{0x60, 1, i32, 0}),
+		part(3, []byte{0}, []byte{1}, []byte{2}),
+		part(5, []byte{0, 1}),
+		part(7,
+			export("memory", 2, 0), export("cabi_realloc", 0, 0),
+			export(exported+"evaluate", 0, 1), export("cabi_post_"+exported+"evaluate", 0, 2)),
+		// Bodies: i32.const 16; unreachable; nothing.
+		part(10, []byte{4, 0, 0x41, 16, 0x0b}, []byte{3, 0, 0x00, 0x0b}, []byte{2, 0, 0x0b}),
+	}, nil)
 }
 
-func TestAModuleThatDoesNotServeFailsClosedAndTheNextCallWorks(t *testing.T) {
+func TestAModuleThatDoesNotServeFailsClosed(t *testing.T) {
 	empty := []byte("\x00asm\x01\x00\x00\x00")
 	broken, err := newEngine(context.Background(), empty)
 	if err != nil {
@@ -125,9 +131,19 @@ func TestAModuleThatDoesNotServeFailsClosedAndTheNextCallWorks(t *testing.T) {
 	}
 }
 
-func TestATrapIsAFaultAndAnotherInstanceServesTheNextCall(t *testing.T) {
-	machine := trapping(t)
-	if got := machine.callOrClose("evaluate", writeReport); got != Evaluate(context.Background(), writeReport) {
+func TestATrapFailsClosedAndItsInstanceIsNotKept(t *testing.T) {
+	machine, err := newEngine(context.Background(), trapping())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := writeReport
+	if _, err := machine.call("evaluate", &text); !errors.Is(err, errFault) || len(machine.idle) != 0 {
+		t.Errorf("got %v, %d idle", err, len(machine.idle))
+	}
+	if got := machine.callOrClose("evaluate", writeReport); !strings.Contains(got, `"rule":"module_fault"`) {
+		t.Errorf("got %s", got)
+	}
+	if got := Evaluate(context.Background(), writeReport); !strings.Contains(got, `"code":"UNIQUE_VIOLATION"`) {
 		t.Errorf("got %s", got)
 	}
 }
