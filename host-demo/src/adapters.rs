@@ -1,7 +1,11 @@
 //! Errors of Rust drivers as the JSON that a report's `error` takes: every field by the driver's own name, and no thought.
 
+use std::error::Error as _;
+
 use rusqlite::Error as Sqlite;
 use serde_json::{Value, json};
+use sqlx::mysql::MySqlDatabaseError;
+use sqlx::postgres::PgDatabaseError;
 
 /// An error of rusqlite.
 pub fn rusqlite(error: &Sqlite) -> Value {
@@ -27,4 +31,48 @@ pub fn rusqlite(error: &Sqlite) -> Value {
 /// An error of the pool r2d2: it had no connection to give.
 pub fn r2d2(error: &r2d2::Error) -> Value {
     json!({ "name": "r2d2::Error", "message": error.to_string() })
+}
+
+/// An error of sqlx, over PostgreSQL or MySQL.
+pub fn sqlx(error: &sqlx::Error) -> Value {
+    match error {
+        sqlx::Error::Database(database) => {
+            if let Some(error) = database.try_downcast_ref::<PgDatabaseError>() {
+                return json!({
+                    "name": "sqlx::Error::Database",
+                    "code": error.code(),
+                    "severity": format!("{:?}", error.severity()),
+                    "message": error.message(),
+                    "detail": error.detail(),
+                    "hint": error.hint(),
+                    "constraint": error.constraint(),
+                    "table": error.table(),
+                });
+            }
+            let number = database.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number);
+            json!({
+                "name": "sqlx::Error::Database",
+                "code": database.code(),
+                "number": number,
+                "message": database.message(),
+            })
+        }
+        sqlx::Error::Io(cause) => json!({
+            "name": "sqlx::Error::Io",
+            "message": error.to_string(),
+            "kind": format!("{:?}", cause.kind()),
+            "errno": cause.raw_os_error(),
+            "cause": { "name": "std::io::Error", "message": cause.to_string() },
+        }),
+        other => json!({
+            "name": format!("sqlx::Error::{}", variant(other)),
+            "message": other.to_string(),
+            "cause": other.source().map(|cause| json!({ "message": cause.to_string() })),
+        }),
+    }
+}
+
+/// The name of the error's variant, as its debug form begins with it.
+fn variant(error: &sqlx::Error) -> String {
+    format!("{error:?}").chars().take_while(char::is_ascii_alphanumeric).collect()
 }

@@ -22,6 +22,7 @@ mod component;
 mod contract;
 mod demo;
 pub mod diagnostics;
+mod drill;
 mod error;
 mod fault;
 pub mod ids;
@@ -29,7 +30,11 @@ mod locate;
 mod native;
 pub mod receipts;
 pub mod rules;
+<<<<<<< HEAD
 pub mod telemetry;
+=======
+mod serve;
+>>>>>>> 7b4ca1e (Serve MCP tools over real databases, and break them)
 
 pub use component::{Component, Instances, Options};
 pub use contract::{Contract, Typed, typed};

@@ -77,6 +77,10 @@ enum Action {
     Trace(trace::Arguments),
     /// Provoke real errors in a real database, and show who gets to see what
     Demo(crate::demo::Arguments),
+    /// Serve database tools to agents over the Model Context Protocol
+    Serve(Box<crate::serve::Arguments>),
+    /// Break real databases under the server, and count what was claimed wrongly
+    Drill(crate::drill::Arguments),
 }
 
 /// Why a command stopped.
@@ -98,6 +102,10 @@ enum Error {
     Store { path: PathBuf, source: Box<crate::diagnostics::Error> },
     #[error("the demonstration's own database failed: {0}; it needs a writable temporary folder")]
     Demo(#[from] crate::demo::Error),
+    #[error(transparent)]
+    Serve(#[from] crate::serve::Error),
+    #[error(transparent)]
+    Drill(#[from] crate::drill::Error),
 }
 
 /// Runs the command line of this process.
@@ -115,9 +123,17 @@ pub fn main() -> ExitCode {
 }
 
 fn run(command: &Command) -> Result<ExitCode, Error> {
-    let contract = command.engine.contract()?;
-    let contract = contract.as_ref();
+    if let Action::Drill(arguments) = &command.action {
+        let judge = || command.engine.contract().map_err(|error| error.to_string());
+        crate::drill::run(&judge, arguments)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let judge = command.engine.contract()?;
+    let contract = judge.as_ref();
     match &command.action {
+        Action::Serve(arguments) => crate::serve::run(judge, arguments)?,
+        // Handled above: it makes a judge for each of its hosts.
+        Action::Drill(_) => (),
         Action::Evaluate(arguments) => evaluate::run(contract, arguments)?,
         Action::Recognise(arguments) => recognise::run(contract, arguments)?,
         Action::Redact(arguments) => text::redact(contract, arguments)?,

@@ -1,0 +1,117 @@
+//! One connection of a host without keys: statements in, the driver's error out.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _, MySqlConnection, PgConnection};
+use tokio::task::block_in_place;
+use tokio::time::timeout;
+
+use super::faults::{Fault, Faults};
+use crate::adapters;
+
+/// How long the client waits for an answer.
+pub const PATIENCE: Duration = Duration::from_millis(400);
+
+/// A step's error, and whether it was the client that gave up waiting.
+pub struct Failed {
+    /// The driver's error, as JSON; the condition where the client gave up.
+    pub error: Value,
+    /// `cancel` of the report.
+    pub cancel: &'static str,
+}
+
+/// A connection.
+#[async_trait]
+pub trait Line: Send {
+    /// Runs one statement.
+    async fn run(&mut self, sql: &str) -> Result<(), Failed>;
+}
+
+/// Where lines lead to.
+#[derive(Clone, Debug)]
+pub enum Lines {
+    /// A server, by its URL through the proxy.
+    Postgres(String),
+    /// A server, by its URL through the proxy.
+    Mariadb(String),
+    /// A file; the faults are between the caller and the library, in process.
+    Sqlite(PathBuf, Faults),
+}
+
+impl Lines {
+    /// A new connection.
+    pub async fn connect(&self) -> Result<Box<dyn Line>, Failed> {
+        match self {
+            Lines::Postgres(url) => {
+                let options: sqlx::postgres::PgConnectOptions = url.parse().map_err(failed)?;
+                Ok(Box::new(PostgresLine(answered(options.connect()).await?)))
+            }
+            Lines::Mariadb(url) => {
+                let options: sqlx::mysql::MySqlConnectOptions = url.parse().map_err(failed)?;
+                Ok(Box::new(MariadbLine(answered(options.connect()).await?)))
+            }
+            Lines::Sqlite(file, faults) => Ok(Box::new(SqliteLine { connection: open(file)?, faults: faults.clone() })),
+        }
+    }
+}
+
+struct PostgresLine(PgConnection);
+struct MariadbLine(MySqlConnection);
+struct SqliteLine {
+    connection: Connection,
+    faults: Faults,
+}
+
+#[async_trait]
+impl Line for PostgresLine {
+    async fn run(&mut self, sql: &str) -> Result<(), Failed> {
+        answered(self.0.execute(AssertSqlSafe(sql))).await.map(drop)
+    }
+}
+
+#[async_trait]
+impl Line for MariadbLine {
+    async fn run(&mut self, sql: &str) -> Result<(), Failed> {
+        answered(self.0.execute(AssertSqlSafe(sql))).await.map(drop)
+    }
+}
+
+#[async_trait]
+impl Line for SqliteLine {
+    async fn run(&mut self, sql: &str) -> Result<(), Failed> {
+        let fault = self.faults.judge(sql.as_bytes());
+        let lost = || Failed { error: json!({ "name": "Error", "code": "ECONNRESET", "message": "read ECONNRESET" }), cancel: "none" };
+        if fault == Some(Fault::CutBefore) {
+            return Err(lost());
+        }
+        let result = block_in_place(|| self.connection.execute_batch(sql));
+        match (fault, result) {
+            (Some(_), _) => Err(lost()),
+            (None, Ok(())) => Ok(()),
+            (None, Err(error)) => Err(Failed { error: adapters::rusqlite(&error), cancel: "none" }),
+        }
+    }
+}
+
+fn open(file: &Path) -> Result<Connection, Failed> {
+    let raw = |error: rusqlite::Error| Failed { error: adapters::rusqlite(&error), cancel: "none" };
+    let connection = Connection::open(file).map_err(raw)?;
+    connection.busy_timeout(Duration::from_millis(20)).map_err(raw)?;
+    Ok(connection)
+}
+
+/// The answer, unless the client's patience ends first.
+async fn answered<T>(answer: impl Future<Output = sqlx::Result<T>>) -> Result<T, Failed> {
+    match timeout(PATIENCE, answer).await {
+        Ok(result) => result.map_err(failed),
+        Err(_) => Err(Failed { error: json!({ "condition": "DB_TIMEOUT" }), cancel: "requested" }),
+    }
+}
+
+fn failed(error: sqlx::Error) -> Failed {
+    Failed { error: adapters::sqlx(&error), cancel: "none" }
+}
