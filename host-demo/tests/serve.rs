@@ -7,8 +7,8 @@ use std::time::Duration;
 use retort_host::diagnostics::{Bounds, Diagnostics};
 use rmcp::model::{CallToolRequestParams, CallToolResult};
 use rmcp::service::RunningService;
-use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{RoleClient, ServiceExt as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -20,7 +20,8 @@ type Client = RunningService<RoleClient, ()>;
 async fn stdio(folder: &Path, arguments: &[&str]) -> Client {
     let mut command = Command::new(env!("CARGO_BIN_EXE_retort"));
     command.args(["serve", "--data"]).arg(folder).args(arguments);
-    let (transport, _) = TokioChildProcess::builder(command).stderr(Stdio::null()).spawn().expect("the server starts");
+    let (transport, _) =
+        TokioChildProcess::builder(command).stderr(Stdio::null()).spawn().expect("the server starts");
     ().serve(transport).await.expect("the server answers")
 }
 
@@ -34,7 +35,8 @@ fn envelope(result: &CallToolResult) -> Value {
     let result = serde_json::to_value(result).expect("JSON");
     assert_eq!(result["isError"], true, "{result}");
     assert_eq!(result["content"].as_array().map(Vec::len), Some(1));
-    let envelope: Value = serde_json::from_str(result["content"][0]["text"].as_str().expect("text")).expect("JSON");
+    let envelope: Value =
+        serde_json::from_str(result["content"][0]["text"].as_str().expect("text")).expect("JSON");
     assert_eq!(result["_meta"]["dev.retort/error"], envelope);
     envelope
 }
@@ -50,15 +52,39 @@ async fn a_call_with_bad_arguments_names_them_and_nothing_of_what_was_given() {
     let folder = TempDir::new().expect("a folder");
     let client = stdio(folder.path(), &[]).await;
     let cases = [
-        (json!({ "order_id": 1, "status": "open" }), "MISSING_ARGUMENT", json!([{ "argument": "operation_key", "rule": "required" }])),
-        (json!({ "operation_key": "k", "order_id": "canary", "status": "open" }), "INVALID_ARGUMENT", json!([{ "argument": "order_id", "rule": "type" }])),
-        (json!({ "operation_key": "k", "order_id": 1, "status": "canary" }), "UNSUPPORTED_VALUE", json!([{ "argument": "status", "rule": "enum" }])),
-        (json!({ "operation_key": "k", "order_id": 0, "status": "open" }), "OUT_OF_RANGE", json!([{ "argument": "order_id", "rule": "minimum" }])),
-        (json!({ "operation_key": "canary \u{e9}", "order_id": 1, "status": "open" }), "INVALID_KEY", json!([{ "argument": "operation_key", "rule": "pattern" }])),
+        (
+            json!({ "order_id": 1, "status": "open" }),
+            "MISSING_ARGUMENT",
+            json!([{ "argument": "operation_key", "rule": "required" }]),
+        ),
+        (
+            json!({ "operation_key": "k", "order_id": "canary", "status": "open" }),
+            "INVALID_ARGUMENT",
+            json!([{ "argument": "order_id", "rule": "type" }]),
+        ),
+        (
+            json!({ "operation_key": "k", "order_id": 1, "status": "canary" }),
+            "UNSUPPORTED_VALUE",
+            json!([{ "argument": "status", "rule": "enum" }]),
+        ),
+        (
+            json!({ "operation_key": "k", "order_id": 0, "status": "open" }),
+            "OUT_OF_RANGE",
+            json!([{ "argument": "order_id", "rule": "minimum" }]),
+        ),
+        (
+            json!({ "operation_key": "canary \u{e9}", "order_id": 1, "status": "open" }),
+            "INVALID_KEY",
+            json!([{ "argument": "operation_key", "rule": "pattern" }]),
+        ),
     ];
     for (arguments, code, named) in cases {
         let envelope = envelope(&call(&client, "update_status", arguments).await);
-        assert_eq!((&envelope["code"], &envelope["outcome"]), (&json!(code), &json!("not_started")), "{envelope}");
+        assert_eq!(
+            (&envelope["code"], &envelope["outcome"]),
+            (&json!(code), &json!("not_started")),
+            "{envelope}"
+        );
         assert_eq!(envelope["arguments"], named, "{envelope}");
         assert!(!envelope.to_string().contains("canary"), "{envelope}");
     }
@@ -70,11 +96,18 @@ async fn identity_cannot_be_smuggled_in_by_arguments() {
     let client = stdio(folder.path(), &["--tenant", "north"]).await;
     let own = json!({ "orders": [{ "id": 2, "status": "shipped", "cents": 990 }, { "id": 1, "status": "open", "cents": 4200 }] });
     assert_eq!(success(&call(&client, "report", json!({})).await), own);
-    for smuggled in [json!({ "tenant": "south" }), json!({ "role": "writer" }), json!({ "context": { "tenant": "south" } })] {
+    for smuggled in [
+        json!({ "tenant": "south" }),
+        json!({ "role": "writer" }),
+        json!({ "context": { "tenant": "south" } }),
+    ] {
         assert_eq!(envelope(&call(&client, "report", smuggled).await)["code"], "INVALID_ARGUMENT");
     }
     let own = json!({ "rows": [{ "id": 1 }, { "id": 2 }] });
-    assert_eq!(success(&call(&client, "query", json!({ "sql": "SELECT id FROM orders_v1 ORDER BY id" })).await), own);
+    assert_eq!(
+        success(&call(&client, "query", json!({ "sql": "SELECT id FROM orders_v1 ORDER BY id" })).await),
+        own
+    );
     let escapes = [
         "SELECT * FROM orders",
         "SELECT * FROM main.orders",
@@ -90,8 +123,10 @@ async fn identity_cannot_be_smuggled_in_by_arguments() {
     }
     let other = json!({ "operation_key": "k-1", "order_id": 3, "status": "closed" });
     let missing = json!({ "operation_key": "k-2", "order_id": 999, "status": "closed" });
-    let (mut other, mut missing) =
-        (envelope(&call(&client, "update_status", other).await), envelope(&call(&client, "update_status", missing).await));
+    let (mut other, mut missing) = (
+        envelope(&call(&client, "update_status", other).await),
+        envelope(&call(&client, "update_status", missing).await),
+    );
     assert_eq!(other["code"], "NOT_FOUND");
     for envelope in [&mut other, &mut missing] {
         envelope["trace_id"].take();
@@ -117,9 +152,15 @@ async fn a_repeated_key_gets_the_first_result_and_another_payload_is_refused() {
     assert_eq!((&refused["code"], &refused["retryable"]), (&json!("KEY_REUSED"), &json!(false)));
 
     let known = success(&call(&client, "receipt", json!({ "operation_key": "ship-1" })).await);
-    assert_eq!((&known["receipt"], &known["envelope"]["outcome"]), (&json!("committed"), &json!("committed")));
+    assert_eq!(
+        (&known["receipt"], &known["envelope"]["outcome"]),
+        (&json!("committed"), &json!("committed"))
+    );
     let unknown = success(&call(&client, "receipt", json!({ "operation_key": "ship-2" })).await);
-    assert_eq!((&unknown["receipt"], &unknown["envelope"]["outcome"]), (&json!("absent"), &json!("not_committed")));
+    assert_eq!(
+        (&unknown["receipt"], &unknown["envelope"]["outcome"]),
+        (&json!("absent"), &json!("not_committed"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -140,16 +181,19 @@ async fn a_caller_without_permission_learns_nothing() {
 async fn every_trace_id_resolves_to_its_diagnostic() {
     let folder = TempDir::new().expect("a folder");
     let client = stdio(folder.path(), &["--pool", "1", "--statement-timeout", "200"]).await;
-    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    let endless =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) AS most FROM n";
     let failures = [
         envelope(&call(&client, "query", json!({ "sql": endless })).await),
         envelope(&call(&client, "query", json!({ "sql": "SELEC canary_4711" })).await),
         envelope(&call(&client, "query", json!({ "sql": "SELECT canary_4711 FROM orders_v1" })).await),
     ];
-    let store = Diagnostics::open(&folder.path().join("diagnostics.sqlite"), Bounds::default()).expect("the store");
+    let store =
+        Diagnostics::open(&folder.path().join("diagnostics.sqlite"), Bounds::default()).expect("the store");
     for failure in failures {
         assert!(!failure.to_string().contains("canary"), "{failure}");
-        let entries = store.find(failure["trace_id"].as_str().expect("a trace id")).expect("the store answers");
+        let entries =
+            store.find(failure["trace_id"].as_str().expect("a trace id")).expect("the store answers");
         let diagnostic: Value = serde_json::from_str(&entries[0].diagnostic).expect("JSON");
         assert_eq!((entries.len(), &diagnostic["code"]), (1, &failure["code"]));
         assert_eq!((&diagnostic["tool"], &diagnostic["system"]), (&json!("query"), &json!("sqlite")));
@@ -191,10 +235,24 @@ async fn over_http_the_token_says_who_asks() {
     let (mut server, address) = http(folder.path(), &tokens).await;
 
     let client = reqwest::Client::new();
-    let post = |token: &str| client.post(&address).bearer_auth(token).header("accept", "application/json, text/event-stream").json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }));
+    let post = |token: &str| {
+        client
+            .post(&address)
+            .bearer_auth(token)
+            .header("accept", "application/json, text/event-stream")
+            .json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }))
+    };
     assert_eq!(post("wrong").send().await.expect("an answer").status(), 401);
     assert_eq!(client.post(&address).send().await.expect("an answer").status(), 401);
-    assert_eq!(post("token-north").header("origin", "https://evil.example").send().await.expect("an answer").status(), 403);
+    assert_eq!(
+        post("token-north")
+            .header("origin", "https://evil.example")
+            .send()
+            .await
+            .expect("an answer")
+            .status(),
+        403
+    );
     let large = post("token-north").body("x".repeat(300_000)).send().await.expect("an answer");
     assert!(large.status().is_client_error(), "{}", large.status());
 
@@ -202,7 +260,8 @@ async fn over_http_the_token_says_who_asks() {
         let config = StreamableHttpClientTransportConfig::with_uri(address.as_str()).auth_header(token);
         let client = ().serve(StreamableHttpClientTransport::from_config(config)).await.expect("a session");
         let orders = success(&call(&client, "report", json!({})).await)["orders"].clone();
-        let seen: Vec<i64> = orders.as_array().expect("rows").iter().filter_map(|order| order["id"].as_i64()).collect();
+        let seen: Vec<i64> =
+            orders.as_array().expect("rows").iter().filter_map(|order| order["id"].as_i64()).collect();
         assert_eq!(seen, ids, "{token}");
         let change = json!({ "operation_key": "k-1", "order_id": 1, "status": "shipped" });
         let result = call(&client, "update_status", change).await;

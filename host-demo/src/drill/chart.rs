@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use plotters::prelude::{BLACK, Color as _, GREEN, IntoDrawingArea as _, IntoFont as _, RED, Rectangle, SVGBackend, Text, WHITE};
+use plotters::prelude::{
+    BLACK, Color as _, GREEN, IntoDrawingArea as _, IntoFont as _, RED, Rectangle, SVGBackend, Text, WHITE,
+};
 
 use super::Figures;
 

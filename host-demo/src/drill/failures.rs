@@ -99,7 +99,8 @@ impl Drill<'_> {
         ];
         for (tool, arguments, code) in std::iter::repeat_n(cases, TIMES as usize).flatten() {
             let envelope = self.fails(tool, arguments).await?;
-            let holds = envelope["code"] == code && matches!(envelope["outcome"].as_str(), Some("not_started" | "not_committed"));
+            let holds = envelope["code"] == code
+                && matches!(envelope["outcome"].as_str(), Some("not_started" | "not_committed"));
             outcome.check(holds, || format!("{code} was expected: {envelope}"));
         }
         Ok(outcome)
@@ -110,7 +111,10 @@ impl Drill<'_> {
         let suspended = Session::open(&self.host, Role::Suspended).await?;
         let mut first: Option<Value> = None;
         for number in 0..TIMES {
-            let calls = [("report", json!({ "limit": 5 })), ("query", json!({ "sql": format!("SELECT {number} FROM nowhere") }))];
+            let calls = [
+                ("report", json!({ "limit": 5 })),
+                ("query", json!({ "sql": format!("SELECT {number} FROM nowhere") })),
+            ];
             for (tool, arguments) in calls {
                 let Answer::Failure(mut envelope) = suspended.call(tool, arguments).await? else {
                     outcome.check(false, || format!("{tool} was allowed"));
@@ -135,7 +139,9 @@ impl Drill<'_> {
         for _ in 0..TIMES {
             let change = self.change();
             let envelope = self.fails("update_status", change).await?;
-            let holds = envelope["code"] == "POOL_BUSY" && envelope["outcome"] == "not_started" && envelope["retryable"] == true;
+            let holds = envelope["code"] == "POOL_BUSY"
+                && envelope["outcome"] == "not_started"
+                && envelope["retryable"] == true;
             outcome.check(holds, || format!("POOL_BUSY was expected: {envelope}"));
         }
         for session in held {
@@ -144,7 +150,8 @@ impl Drill<'_> {
         if let Some(slow) = self.slow_query() {
             for _ in 0..3 {
                 let envelope = self.fails("query", json!({ "sql": slow })).await?;
-                let holds = matches!(envelope["code"].as_str(), Some("DB_TIMEOUT" | "CANCELLED")) && envelope["outcome"] == "not_committed";
+                let holds = matches!(envelope["code"].as_str(), Some("DB_TIMEOUT" | "CANCELLED"))
+                    && envelope["outcome"] == "not_committed";
                 outcome.check(holds, || format!("a statement timeout was expected: {envelope}"));
             }
         }
@@ -154,7 +161,9 @@ impl Drill<'_> {
                 let change = self.change();
                 let key = change["operation_key"].clone();
                 let envelope = self.fails("update_status", change).await?;
-                let holds = envelope["outcome"] == "unknown" && envelope["operation_key"] == key && envelope["retryable"] == false;
+                let holds = envelope["outcome"] == "unknown"
+                    && envelope["operation_key"] == key
+                    && envelope["retryable"] == false;
                 outcome.check(holds, || format!("an unknown outcome was expected: {envelope}"));
             }
         }
@@ -164,7 +173,9 @@ impl Drill<'_> {
     /// A statement of the model's that runs too long; `None` where the server takes none.
     fn slow_query(&self) -> Option<&'static str> {
         match self.place.target {
-            Target::Sqlite => Some("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) AS c FROM n"),
+            Target::Sqlite => Some(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) AS most FROM n",
+            ),
             Target::Postgres => Some("SELECT pg_sleep(30)::text AS slept"),
             Target::Mariadb => None,
         }
@@ -184,7 +195,8 @@ impl Drill<'_> {
                 continue;
             };
             let applied = self.writer.call("update_status", change).await?;
-            let settled = matches!(receipt["envelope"]["outcome"].as_str(), Some("committed" | "not_committed"));
+            let settled =
+                matches!(receipt["envelope"]["outcome"].as_str(), Some("committed" | "not_committed"));
             outcome.check(settled, || format!("an open outcome after a fence: {receipt}"));
             let is_made = matches!(&applied, Answer::Success(_)) || applied.code() == "IN_PROGRESS";
             outcome.check(is_made, || format!("the repeated call failed: {}", applied.code()));
@@ -212,7 +224,9 @@ impl Drill<'_> {
             self.place.shop(intact).await?;
         }
         let mended = self.writer.call("report", json!({})).await?;
-        outcome.check(matches!(mended, Answer::Success(_)), || format!("the mended view failed: {}", mended.code()));
+        outcome.check(matches!(mended, Answer::Success(_)), || {
+            format!("the mended view failed: {}", mended.code())
+        });
         Ok(outcome)
     }
 
@@ -227,11 +241,15 @@ impl Drill<'_> {
             let change = self.change();
             let key = change["operation_key"].clone();
             let envelope = self.fails("update_status", change).await?;
-            let holds = envelope["code"] == "OUTCOME_UNKNOWN" && envelope["next"] == "reconcile" && envelope["operation_key"] == key;
+            let holds = envelope["code"] == "OUTCOME_UNKNOWN"
+                && envelope["next"] == "reconcile"
+                && envelope["operation_key"] == key;
             outcome.check(holds, || format!("OUTCOME_UNKNOWN was expected: {envelope}"));
             let expected = if fault == Fault::CutBefore { "not_committed" } else { "committed" };
             match self.writer.call("receipt", json!({ "operation_key": key })).await? {
-                Answer::Success(receipt) => outcome.check(receipt["envelope"]["outcome"] == expected, || format!("{expected} was expected: {receipt}")),
+                Answer::Success(receipt) => outcome.check(receipt["envelope"]["outcome"] == expected, || {
+                    format!("{expected} was expected: {receipt}")
+                }),
                 Answer::Failure(envelope) => outcome.check(false, || format!("no receipt: {envelope}")),
             }
         }
@@ -241,8 +259,25 @@ impl Drill<'_> {
     /// Nothing of statements, data, names, hosts or passwords in any public error.
     fn leaks(&self) -> Outcome {
         const CANARIES: &[&str] = &[
-            "canary", "example", "amina", "orders", "report_v1", "retort_receipts", "SELECT", "UPDATE", "INSERT", "nowhere",
-            "127.0.0.1", "postgres", "mysql", "root", "sqlite", ".rs", "/tmp", "sqlx", "pg_sleep",
+            "canary",
+            "example",
+            "amina",
+            "orders",
+            "report_v1",
+            "retort_receipts",
+            "SELECT",
+            "UPDATE",
+            "INSERT",
+            "nowhere",
+            "127.0.0.1",
+            "postgres",
+            "mysql",
+            "root",
+            "sqlite",
+            ".rs",
+            "/tmp",
+            "sqlx",
+            "pg_sleep",
         ];
         let mut outcome = Outcome::new("no statement or value in public errors");
         for envelope in &self.envelopes {
@@ -263,9 +298,16 @@ impl Drill<'_> {
         for envelope in &self.envelopes {
             let trace_id = envelope["trace_id"].as_str().unwrap_or_default();
             let entries = store.find(trace_id).unwrap_or_default();
-            let diagnostic: Value = entries.first().and_then(|entry| serde_json::from_str(&entry.diagnostic).ok()).unwrap_or_default();
-            let is_complete = ["code", "rule", "phase", "transaction", "tool"].iter().all(|field| diagnostic[field].is_string());
-            outcome.check(is_complete && diagnostic["code"] == envelope["code"], || format!("{trace_id}: {diagnostic}"));
+            let diagnostic: Value = entries
+                .first()
+                .and_then(|entry| serde_json::from_str(&entry.diagnostic).ok())
+                .unwrap_or_default();
+            let is_complete = ["code", "rule", "phase", "transaction", "tool"]
+                .iter()
+                .all(|field| diagnostic[field].is_string());
+            outcome.check(is_complete && diagnostic["code"] == envelope["code"], || {
+                format!("{trace_id}: {diagnostic}")
+            });
         }
         outcome
     }

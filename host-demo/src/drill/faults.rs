@@ -55,8 +55,9 @@ impl Faults {
     /// What is to be done with this message of the client's.
     pub fn judge(&self, message: &[u8]) -> Option<Fault> {
         let mut state = self.state();
-        let contains =
-            |text: &str| !text.is_empty() && message.windows(text.len()).any(|window| window == text.as_bytes());
+        let contains = |text: &str| {
+            !text.is_empty() && message.windows(text.len()).any(|window| window == text.as_bytes())
+        };
         let is_meant = match state.plan {
             Some((At::Text(text), _)) => contains(text),
             Some((At::Message(number), _)) => state.seen == number,

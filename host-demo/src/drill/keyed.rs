@@ -50,7 +50,13 @@ pub async fn run(
     Ok(totals)
 }
 
-async fn write(session: &Session, place: &Place, id: i64, dice: &mut Rng, totals: &mut Totals) -> Result<Claimed, Error> {
+async fn write(
+    session: &Session,
+    place: &Place,
+    id: i64,
+    dice: &mut Rng,
+    totals: &mut Totals,
+) -> Result<Claimed, Error> {
     totals.writes += 1;
     let key = format!("ledger-{id}");
     let change = json!({ "operation_key": key, "order_id": id, "status": "shipped" });
@@ -74,7 +80,11 @@ async fn write(session: &Session, place: &Place, id: i64, dice: &mut Rng, totals
             }
             Answer::Failure(envelope) => envelope,
         };
-        if envelope["outcome"] == "unknown" && !was_unknown && !place.faults.left_client() && place.target != Target::Sqlite {
+        if envelope["outcome"] == "unknown"
+            && !was_unknown
+            && !place.faults.left_client()
+            && place.target != Target::Sqlite
+        {
             totals.needless_unknown += 1;
         }
         claimed = claim(&envelope);

@@ -116,7 +116,13 @@ struct Attempted {
 
 impl<'a> Client<'a> {
     /// A client that has not connected yet.
-    pub fn new(contract: &'a dyn Contract, system: &'static str, lines: Lines, faults: Faults, policy: Policy) -> Client<'a> {
+    pub fn new(
+        contract: &'a dyn Contract,
+        system: &'static str,
+        lines: Lines,
+        faults: Faults,
+        policy: Policy,
+    ) -> Client<'a> {
         Client { contract, system, lines, faults, policy, line: None }
     }
 
@@ -159,18 +165,25 @@ impl<'a> Client<'a> {
     async fn attempt(&mut self, arm: Arm, id: u64) -> Result<(), Attempted> {
         if self.line.is_none() {
             let line = self.lines.connect().await;
-            self.line = Some(line.map_err(|failed| Attempted { failed, phase: "connect", transaction: "none" })?);
+            self.line =
+                Some(line.map_err(|failed| Attempted { failed, phase: "connect", transaction: "none" })?);
         }
         let Some(line) = &mut self.line else { return Ok(()) };
         let sets_one = format!("UPDATE ledger SET balance = balance + 1 WHERE id = {id}");
-        let sets_three = format!("UPDATE ledger SET balance = balance + 1 WHERE id BETWEEN {id} AND {}", id + 2);
+        let sets_three =
+            format!("UPDATE ledger SET balance = balance + 1 WHERE id BETWEEN {id} AND {}", id + 2);
+        let (sets_one, sets_three) = (sets_one.as_str(), sets_three.as_str());
         let steps: Vec<(&str, &'static str, &'static str)> = match arm {
-            Arm::Autocommit => vec![(&sets_one, "execute", "none")],
-            Arm::SeveralRows => vec![(&sets_three, "execute", "none")],
+            Arm::Autocommit => vec![(sets_one, "execute", "none")],
+            Arm::SeveralRows => vec![(sets_three, "execute", "none")],
             Arm::Transaction => {
-                vec![("BEGIN", "execute", "open"), (&sets_one, "execute", "open"), ("COMMIT", "commit", "committing")]
+                vec![
+                    ("BEGIN", "execute", "open"),
+                    (sets_one, "execute", "open"),
+                    ("COMMIT", "commit", "committing"),
+                ]
             }
-            Arm::FailedCommit => vec![("BEGIN", "execute", "open"), (&sets_one, "execute", "open")],
+            Arm::FailedCommit => vec![("BEGIN", "execute", "open"), (sets_one, "execute", "open")],
         };
         for (sql, phase, transaction) in steps {
             line.run(sql).await.map_err(|failed| Attempted { failed, phase, transaction })?;
@@ -242,7 +255,8 @@ fn plan(arm: Arm, dice: &mut Rng) -> Option<(At, Fault)> {
 }
 
 fn sounds_like_the_connection(error: &Value) -> bool {
-    const WORDS: &[&str] = &["connection", "reset", "broken pipe", "timeout", "timed out", "closed", "eof", "network"];
+    const WORDS: &[&str] =
+        &["connection", "reset", "broken pipe", "timeout", "timed out", "closed", "eof", "network"];
     let text = error.to_string().to_ascii_lowercase();
     WORDS.iter().any(|word| text.contains(word))
 }

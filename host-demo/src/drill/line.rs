@@ -54,7 +54,9 @@ impl Lines {
                 let options: sqlx::mysql::MySqlConnectOptions = url.parse().map_err(failed)?;
                 Ok(Box::new(MariadbLine(answered(options.connect()).await?)))
             }
-            Lines::Sqlite(file, faults) => Ok(Box::new(SqliteLine { connection: open(file)?, faults: faults.clone() })),
+            Lines::Sqlite(file, faults) => {
+                Ok(Box::new(SqliteLine { connection: open(file)?, faults: faults.clone() }))
+            }
         }
     }
 }
@@ -84,7 +86,10 @@ impl Line for MariadbLine {
 impl Line for SqliteLine {
     async fn run(&mut self, sql: &str) -> Result<(), Failed> {
         let fault = self.faults.judge(sql.as_bytes());
-        let lost = || Failed { error: json!({ "name": "Error", "code": "ECONNRESET", "message": "read ECONNRESET" }), cancel: "none" };
+        let lost = || Failed {
+            error: json!({ "name": "Error", "code": "ECONNRESET", "message": "read ECONNRESET" }),
+            cancel: "none",
+        };
         if fault == Some(Fault::CutBefore) {
             return Err(lost());
         }

@@ -189,7 +189,11 @@ pub fn run(contract: &Judges<'_>, arguments: &Arguments) -> Result<(), Error> {
         chart::draw(file, &figures).map_err(Error::Chart)?;
     }
     show::figures(&figures, arguments.json);
-    match figures.failed_checks + figures.totals.applied_twice + figures.totals.false_claims + figures.lame_policies() {
+    match figures.failed_checks
+        + figures.totals.applied_twice
+        + figures.totals.false_claims
+        + figures.lame_policies()
+    {
         0 => Ok(()),
         failed => Err(Error::Failed(failed)),
     }
@@ -229,7 +233,15 @@ impl Place {
         let folder = TempDir::new()?;
         if target == Target::Sqlite {
             let faults = Faults::default();
-            return Ok(Place { target, direct: None, proxied: None, faults, folder, _server: None, _proxy: None });
+            return Ok(Place {
+                target,
+                direct: None,
+                proxied: None,
+                faults,
+                folder,
+                _server: None,
+                _proxy: None,
+            });
         }
         let server = tokio::task::block_in_place(|| Server::start(target))?;
         let proxy = Proxy::start(server.address(), target).await?;
@@ -276,12 +288,18 @@ impl Place {
             (Target::Postgres, Some(url)) => {
                 let mut connection = url.parse::<sqlx::postgres::PgConnectOptions>()?.connect().await?;
                 let rows = connection.fetch_all(sql).await?;
-                Ok(rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<sqlx::Result<_>>()?)
+                Ok(rows
+                    .iter()
+                    .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
+                    .collect::<sqlx::Result<_>>()?)
             }
             (Target::Mariadb, Some(url)) => {
                 let mut connection = url.parse::<sqlx::mysql::MySqlConnectOptions>()?.connect().await?;
                 let rows = connection.fetch_all(sql).await?;
-                Ok(rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<sqlx::Result<_>>()?)
+                Ok(rows
+                    .iter()
+                    .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
+                    .collect::<sqlx::Result<_>>()?)
             }
             _ => {
                 let connection = Connection::open(file)?;
@@ -301,7 +319,8 @@ async fn drill(
 ) -> Result<DatabaseFigures, Error> {
     let judge = || contract().map_err(Error::Judge);
     let place = Place::start(target).await?;
-    let mut figures = DatabaseFigures { database: target.name(), ledger: BTreeMap::new(), failures: Vec::new() };
+    let mut figures =
+        DatabaseFigures { database: target.name(), ledger: BTreeMap::new(), failures: Vec::new() };
     if arguments.only != Some(Part::Ledger) {
         figures.failures = failures::run(judge()?, &place).await?;
     }
@@ -314,7 +333,8 @@ async fn drill(
         let keyed = arguments.writes.div_ceil(2);
         let totals = keyed::run(judge()?, &place, keyed, Rng::with_seed(arguments.seed), &progress).await?;
         figures.ledger.insert(format!("key and receipt: {OBEYS}"), totals);
-        let ledger = direct(judge()?.as_ref(), &place, arguments.writes - keyed, arguments.seed, &progress).await?;
+        let ledger =
+            direct(judge()?.as_ref(), &place, arguments.writes - keyed, arguments.seed, &progress).await?;
         figures.ledger.extend(ledger);
         progress.finish_and_clear();
     }
@@ -329,16 +349,23 @@ async fn direct(
     seed: u64,
     progress: &ProgressBar,
 ) -> Result<BTreeMap<String, Totals>, Error> {
-    let mut arms = vec![(Arm::Autocommit, "autocommit"), (Arm::Transaction, "transaction"), (Arm::SeveralRows, "several rows")];
+    let mut arms = vec![
+        (Arm::Autocommit, "autocommit"),
+        (Arm::Transaction, "transaction"),
+        (Arm::SeveralRows, "several rows"),
+    ];
     if place.target == Target::Postgres {
         // Only here a failed statement dooms its transaction, and COMMIT says so by no error.
         arms.push((Arm::FailedCommit, "failed commit"));
     }
     let policies = [(Policy::Envelope, OBEYS), (Policy::AnyError, "any error"), (Policy::Words, "words")];
     let runs: Vec<_> = arms.iter().flat_map(|arm| policies.map(|policy| (*arm, policy))).collect();
-    let runs: Vec<_> = runs.into_iter().filter(|((arm, _), (policy, _))| {
-        *policy == Policy::Envelope || matches!(arm, Arm::Autocommit | Arm::Transaction)
-    }).collect();
+    let runs: Vec<_> = runs
+        .into_iter()
+        .filter(|((arm, _), (policy, _))| {
+            *policy == Policy::Envelope || matches!(arm, Arm::Autocommit | Arm::Transaction)
+        })
+        .collect();
     let share = writes.div_ceil(arms.len() as u64);
     let mut figures = BTreeMap::new();
     for ((arm, arm_name), (policy, policy_name)) in runs {
@@ -349,7 +376,8 @@ async fn direct(
         seed_rows(place, count).await?;
         let mut totals = Totals::default();
         let mut dice = Rng::with_seed(seed);
-        let mut client = Client::new(contract, place.target.system(), place.lines(), place.faults.clone(), policy);
+        let mut client =
+            Client::new(contract, place.target.system(), place.lines(), place.faults.clone(), policy);
         let mut claims = Vec::new();
         for number in 0..count {
             let id = number * 3;
@@ -374,7 +402,12 @@ async fn seed_rows(place: &Place, count: u64) -> Result<(), Error> {
 }
 
 /// The claims against the database's own word.
-async fn compare(place: &Place, arm: Arm, claims: &[(i64, Claimed)], totals: &mut Totals) -> Result<(), Error> {
+async fn compare(
+    place: &Place,
+    arm: Arm,
+    claims: &[(i64, Claimed)],
+    totals: &mut Totals,
+) -> Result<(), Error> {
     // A statement whose connection was cut may still be at work.
     tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     let rows: BTreeMap<i64, i64> = place.look("SELECT id, balance FROM ledger").await?.into_iter().collect();

@@ -118,7 +118,9 @@ fn message(target: Target, buffer: &[u8], is_first: bool) -> Option<usize> {
     let length = match (target, is_first) {
         // Three bytes of length, little-endian, and a sequence number.
         (Target::Mariadb, _) => match buffer {
-            [low, middle, high, _, ..] => usize::from(*low) + (usize::from(*middle) << 8) + (usize::from(*high) << 16) + 4,
+            [low, middle, high, _, ..] => {
+                usize::from(*low) + (usize::from(*middle) << 8) + (usize::from(*high) << 16) + 4
+            }
             _ => return None,
         },
         // The start-up message has no type byte.

@@ -135,7 +135,12 @@ fn finish(command: &mut Command, name: &'static str) -> Result<(), Error> {
 fn find(program: &str, folder: &str, missing: &'static str) -> Result<PathBuf, Error> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let in_path = std::env::split_paths(&path).map(|place| place.join(program));
-    let mut below: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path().join("bin").join(program)).collect();
+    let mut below: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path().join("bin").join(program))
+        .collect();
     below.sort();
     let places = in_path.chain([Path::new(folder).join(program)]).chain(below.into_iter().rev());
     places.into_iter().find(|place| place.is_file()).ok_or(Error::Missing(missing))

@@ -37,16 +37,20 @@ impl Answer {
 
 /// A host over the place's database, through the proxy where there is one.
 pub async fn host(contract: Box<dyn Contract>, place: &Place, pool: u32) -> Result<Arc<Host>, Error> {
-    let limits = Limits { pool, pool_wait: Duration::from_millis(150), statement: Duration::from_millis(400) };
+    let limits =
+        Limits { pool, pool_wait: Duration::from_millis(150), statement: Duration::from_millis(400) };
     let policy = json!({ "base_ms": 2, "cap_ms": 20, "max_attempts": 6 });
     let url = place.proxied.as_deref();
-    Ok(Arc::new(serve::open(contract, url, place.folder.path(), limits, Duration::from_millis(600), policy).await?))
+    Ok(Arc::new(
+        serve::open(contract, url, place.folder.path(), limits, Duration::from_millis(600), policy).await?,
+    ))
 }
 
 impl Session {
     /// A session as this caller.
     pub async fn open(host: &Arc<Host>, role: Role) -> Result<Session, Error> {
-        let identity = Identity { principal: "drill".into(), tenant: "north".into(), role, policy_version: "1".into() };
+        let identity =
+            Identity { principal: "drill".into(), tenant: "north".into(), role, policy_version: "1".into() };
         let (near, far) = tokio::io::duplex(64 * 1024);
         let server = Server::new(Arc::clone(host), Some(identity));
         tokio::spawn(async move {
@@ -62,7 +66,8 @@ impl Session {
     pub async fn call(&self, tool: &'static str, arguments: Value) -> Result<Answer, Error> {
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         let request = CallToolRequestParams::new(tool).with_arguments(arguments);
-        let result = self.client.call_tool(request).await.map_err(|error| Error::Session(error.to_string()))?;
+        let result =
+            self.client.call_tool(request).await.map_err(|error| Error::Session(error.to_string()))?;
         Ok(answer(&result))
     }
 }

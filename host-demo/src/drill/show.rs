@@ -14,17 +14,38 @@ pub fn figures(figures: &Figures, as_json: bool) {
     }
     let mut failures = table(&["database", "failure", "checks", "wrong"]);
     let mut ledger = table(&[
-        "database", "writes: what the client obeys", "writes", "attempts", "applied twice", "false claims", "unknown", "resolved", "needless unknown",
+        "database",
+        "writes: what the client obeys",
+        "writes",
+        "attempts",
+        "applied twice",
+        "false claims",
+        "unknown",
+        "resolved",
+        "needless unknown",
     ]);
     for database in &figures.databases {
         for outcome in &database.failures {
-            failures.add_row([database.database, outcome.name, &outcome.checks.to_string(), &outcome.wrong.to_string()]);
+            failures.add_row([
+                database.database,
+                outcome.name,
+                &outcome.checks.to_string(),
+                &outcome.wrong.to_string(),
+            ]);
         }
         for (name, totals) in &database.ledger {
             let counts = [
-                totals.writes, totals.attempts, totals.applied_twice, totals.false_claims, totals.unknown, totals.resolved, totals.needless_unknown,
+                totals.writes,
+                totals.attempts,
+                totals.applied_twice,
+                totals.false_claims,
+                totals.unknown,
+                totals.resolved,
+                totals.needless_unknown,
             ];
-            let row = [database.database.to_owned(), name.clone()].into_iter().chain(counts.map(|count| count.to_string()));
+            let row = [database.database.to_owned(), name.clone()]
+                .into_iter()
+                .chain(counts.map(|count| count.to_string()));
             ledger.add_row(row.collect::<Vec<_>>());
         }
     }
@@ -37,7 +58,12 @@ pub fn figures(figures: &Figures, as_json: bool) {
     let totals = &figures.totals;
     println!(
         "{} writes: {} applied twice, {} false claims, {} unknown, {} resolved; {} checks failed",
-        totals.writes, totals.applied_twice, totals.false_claims, totals.unknown, totals.resolved, figures.failed_checks
+        totals.writes,
+        totals.applied_twice,
+        totals.false_claims,
+        totals.unknown,
+        totals.resolved,
+        figures.failed_checks
     );
 }
 

@@ -10,6 +10,7 @@
 //!
 //! Nothing here reads a clock: the host passes the time, in milliseconds since the Unix epoch.
 
+pub mod mysql;
 pub mod postgres;
 pub mod sqlite;
 

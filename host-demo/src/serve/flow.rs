@@ -24,6 +24,8 @@ pub struct Stage {
     pub receipt: Option<&'static str>,
     /// The claim on the operation key.
     pub ticket: Option<Ticket>,
+    /// Was the claim sent, without an answer yet?
+    pub is_claiming: bool,
 }
 
 /// The stage of a call, shared with whoever watches over it.
@@ -59,8 +61,14 @@ pub struct Call {
 
 impl Default for Progress {
     fn default() -> Progress {
-        let stage =
-            Stage { phase: "validate", transaction: "none", statement: None, receipt: None, ticket: None };
+        let stage = Stage {
+            phase: "validate",
+            transaction: "none",
+            statement: None,
+            receipt: None,
+            ticket: None,
+            is_claiming: false,
+        };
         Progress(Arc::new(Mutex::new(stage)))
     }
 }
@@ -172,7 +180,10 @@ async fn update_status(
     let status = call.text("status").unwrap_or_default();
 
     // The claim is no part of the change: whatever becomes of it, nothing has been changed.
-    let ticket = match session.claim(&key, call.lifetimes, now_ms()).await? {
+    progress.change(|stage| stage.is_claiming = true);
+    let claim = session.claim(&key, call.lifetimes, now_ms()).await?;
+    progress.change(|stage| stage.is_claiming = false);
+    let ticket = match claim {
         Claim::New(ticket) => ticket,
         Claim::Committed(result) => return Ok(serde_json::from_str(&result).unwrap_or(Value::Null)),
         Claim::Reused => return Err(Failure::condition("KEY_REUSED")),

@@ -45,7 +45,7 @@ pub async fn run(
         // Whoever binds a public address has a name for it that is not known here; the token guards it.
         config = config.disable_allowed_hosts();
     }
-    let calls = host.calls.clone();
+    let calls = Arc::clone(&host.calls);
     let server = Server::new(host, None);
     let service = StreamableHttpService::new(
         move || Ok(server.clone()),
@@ -57,8 +57,7 @@ pub async fn run(
         Router::new().nest_service("/mcp", service).layer(middleware::from_fn_with_state(gate, enter));
     let finished = async move {
         stop.cancelled().await;
-        calls.close();
-        calls.wait().await;
+        drop(calls.write().await);
     };
     serve(listener, router).with_graceful_shutdown(finished).await
 }

@@ -19,7 +19,6 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::attempts::Attempts;
 use crate::diagnostics::{Bounds, Diagnostics};
@@ -140,12 +139,11 @@ async fn serve(contract: Box<dyn Contract>, arguments: &Arguments) -> Result<(),
                 .map_err(io("serving failed"))
         }
         None => {
-            let calls = host.calls.clone();
+            let calls = Arc::clone(&host.calls);
             let session = Server::new(host, Some(identity)).serve_with_ct(stdio(), stop).await;
             let session = session.map_err(|error| Error::Session(error.to_string()))?;
             let ended = session.waiting().await.map_err(|error| Error::Session(error.to_string()));
-            calls.close();
-            calls.wait().await;
+            drop(calls.write().await);
             ended.map(drop)
         }
     }
@@ -180,7 +178,7 @@ pub(crate) async fn open(
         lifetimes: Lifetimes::default(),
         policy,
         began: Instant::now(),
-        calls: TaskTracker::new(),
+        calls: Arc::default(),
     })
 }
 

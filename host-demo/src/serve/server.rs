@@ -12,9 +12,9 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value, json};
+use tokio::sync::RwLock;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::flow::{self, Call, Failure, Held, Progress, now_ms};
 use super::identity::{Identity, Role};
@@ -43,8 +43,8 @@ pub struct Host {
     pub policy: Value,
     /// When the server began.
     pub began: Instant,
-    /// Calls under way, which a shutdown waits for.
-    pub calls: TaskTracker,
+    /// Held for reading by every call under way; a shutdown waits for it.
+    pub calls: Arc<RwLock<()>>,
 }
 
 /// One connection's or session's view of the host.
@@ -107,10 +107,12 @@ impl ServerHandler for Server {
         let arguments = request.arguments.unwrap_or_default();
         let (host, cancelled) = (Arc::clone(&self.host), context.ct.clone());
         // In a task of its own: a call that the transport gives up still ends its transaction and settles its key.
-        let task = self
-            .host
-            .calls
-            .spawn(async move { host.call(tool, arguments, identity, trace_id, cancelled).await });
+        let under_way = Arc::clone(&host.calls).read_owned().await;
+        let task = tokio::spawn(async move {
+            let result = host.call(tool, arguments, identity, trace_id, cancelled).await;
+            drop(under_way);
+            result
+        });
         task.await.map(CallToolResponse::from).map_err(|_| ErrorData::internal_error("the tool failed", None))
     }
 }
@@ -199,7 +201,7 @@ impl Host {
             verdict["envelope"]["outcome"].as_str().and_then(Outcome::parse).unwrap_or(Outcome::Unknown);
         self.attempts().fail(about.operation, outcome);
         if outcome.is_without_effect() {
-            self.release(progress).await;
+            self.release(about, progress).await;
         }
         self.record(&verdict);
         let rendered = self.contract.render(&format!(r#"{{"verdict":{verdict_text},"as":"mcp"}}"#));
@@ -208,11 +210,17 @@ impl Host {
     }
 
     /// Gives the key back, so that the next attempt need not wait for the lease's end.
-    async fn release(&self, progress: &Progress) {
-        let Some(ticket) = progress.stage().ticket else { return };
+    async fn release(&self, about: &About, progress: &Progress) {
+        let stage = progress.stage();
         let release = async {
-            let mut session = self.store.acquire().await?;
-            session.release(&ticket).await
+            match (stage.ticket, about.call.scope()) {
+                (Some(ticket), _) => self.store.acquire().await?.release(&ticket).await,
+                // Whether the key was claimed is not known; that it shall not stay claimed is.
+                (None, Some(scope)) if stage.is_claiming => {
+                    self.store.acquire().await?.fence(&scope, now_ms()).await.map(drop)
+                }
+                _ => Ok(()),
+            }
         };
         // Where this fails the lease runs out by itself.
         let _ = timeout(Duration::from_secs(1), release).await;
@@ -360,3 +368,6 @@ fn publish(tool: &Tool) -> PublishedTool {
         ToolAnnotations::from_raw(None, Some(!tool.writes), Some(false), Some(true), Some(false));
     PublishedTool::new(tool.name, tool.description, schema).with_annotations(annotations)
 }
+
+#[cfg(test)]
+mod tests;

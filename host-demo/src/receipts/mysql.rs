@@ -1,0 +1,132 @@
+//! The receipt store on MySQL and MariaDB.
+
+use sqlx::{Error as SqlError, MySqlConnection, Row as _, query};
+
+use super::{Claim, Error, Fenced, Key, Lifetimes, LookUp, Row, Scope, Ticket, receipt};
+
+const CREATE: &str = "\
+    CREATE TABLE IF NOT EXISTS retort_receipts (\
+    scope VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY, \
+    payload VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, \
+    state VARCHAR(10) NOT NULL CHECK (state IN ('new', 'in_flight', 'committed')), \
+    fence BIGINT NOT NULL, \
+    lease_ends_ms BIGINT NOT NULL, \
+    expires_ms BIGINT NOT NULL, \
+    result TEXT) ENGINE = InnoDB";
+/// Scope, payload, end of the lease, end of the key.
+const INSERT: &str = "\
+    INSERT IGNORE INTO retort_receipts (scope, payload, state, fence, lease_ends_ms, expires_ms) \
+    VALUES (?, ?, 'in_flight', 1, ?, ?)";
+/// End of the lease, scope, payload, now, now. The new fence comes back as the last insert id.
+const TAKE_OVER: &str = "\
+    UPDATE retort_receipts SET state = 'in_flight', fence = LAST_INSERT_ID(fence + 1), lease_ends_ms = ? \
+    WHERE scope = ? AND payload = ? AND expires_ms > ? \
+    AND (state = 'new' OR (state = 'in_flight' AND lease_ends_ms <= ?))";
+const READ: &str = "SELECT payload, state, expires_ms, result FROM retort_receipts WHERE scope = ?";
+const COMMIT: &str = "\
+    UPDATE retort_receipts SET state = 'committed', result = ? \
+    WHERE scope = ? AND fence = ? AND state = 'in_flight'";
+const FENCE: &str =
+    "UPDATE retort_receipts SET state = 'new', fence = fence + 1 WHERE scope = ? AND state = 'in_flight'";
+const RELEASE: &str =
+    "UPDATE retort_receipts SET state = 'new' WHERE scope = ? AND fence = ? AND state = 'in_flight'";
+const FORGET: &str = "DELETE FROM retort_receipts WHERE expires_ms <= ?";
+
+/// Creates the table where it is missing.
+pub async fn create(connection: &mut MySqlConnection) -> Result<(), SqlError> {
+    query(CREATE).execute(connection).await.map(drop)
+}
+
+/// Claims a key, in autocommit. Waits for a commit under this key that is under way; set `innodb_lock_wait_timeout` to
+/// bound that.
+pub async fn claim(
+    connection: &mut MySqlConnection,
+    key: &Key,
+    lifetimes: Lifetimes,
+    now_ms: i64,
+) -> Result<Claim, SqlError> {
+    let lease_ends_ms = now_ms.saturating_add(lifetimes.lease_ms);
+    let inserted = query(INSERT)
+        .bind(&key.scope.0)
+        .bind(&key.payload)
+        .bind(lease_ends_ms)
+        .bind(now_ms.saturating_add(lifetimes.retention_ms))
+        .execute(&mut *connection)
+        .await?;
+    if inserted.rows_affected() == 1 {
+        return Ok(Claim::New(Ticket { scope: key.scope.clone(), fence: 1 }));
+    }
+    let taken = query(TAKE_OVER)
+        .bind(lease_ends_ms)
+        .bind(&key.scope.0)
+        .bind(&key.payload)
+        .bind(now_ms)
+        .bind(now_ms)
+        .execute(&mut *connection)
+        .await?;
+    if taken.rows_affected() == 1 {
+        let fence = i64::try_from(taken.last_insert_id()).unwrap_or(i64::MAX);
+        return Ok(Claim::New(Ticket { scope: key.scope.clone(), fence }));
+    }
+    // A row that vanished in between has been forgotten: claiming it again will do.
+    Ok(read(connection, &key.scope).await?.map_or(Claim::InFlight, |row| row.refuse(key, now_ms)))
+}
+
+/// Writes the receipt and the result to be replayed, in the write's own transaction, just before COMMIT.
+pub async fn commit(
+    connection: &mut MySqlConnection,
+    ticket: &Ticket,
+    result: &str,
+) -> Result<(), Error<SqlError>> {
+    let done = query(COMMIT)
+        .bind(result)
+        .bind(&ticket.scope.0)
+        .bind(ticket.fence)
+        .execute(connection)
+        .await
+        .map_err(Error::Store)?;
+    match done.rows_affected() {
+        0 => Err(Error::Fenced(Fenced)),
+        _ => Ok(()),
+    }
+}
+
+/// Gives the key back after an attempt that is known to have had no effect, so that the next one need not wait.
+pub async fn release(connection: &mut MySqlConnection, ticket: &Ticket) -> Result<(), SqlError> {
+    query(RELEASE).bind(&ticket.scope.0).bind(ticket.fence).execute(connection).await.map(drop)
+}
+
+/// Looks a key up.
+pub async fn look_up(
+    connection: &mut MySqlConnection,
+    scope: &Scope,
+    now_ms: i64,
+) -> Result<LookUp, SqlError> {
+    let row = read(connection, scope).await?;
+    Ok(LookUp { receipt: receipt(row.as_ref(), now_ms), fenced: false })
+}
+
+/// Fences the key's earlier attempt off, so that it can no longer commit, and looks the key up then. Waits for a commit
+/// that is under way, and then finds it.
+pub async fn fence(connection: &mut MySqlConnection, scope: &Scope, now_ms: i64) -> Result<LookUp, SqlError> {
+    query(FENCE).bind(&scope.0).execute(&mut *connection).await?;
+    Ok(LookUp { fenced: true, ..look_up(connection, scope, now_ms).await? })
+}
+
+/// Forgets the keys that were over at that time; they count as unknown from then on.
+pub async fn forget(connection: &mut MySqlConnection, before_ms: i64) -> Result<u64, SqlError> {
+    query(FORGET).bind(before_ms).execute(connection).await.map(|done| done.rows_affected())
+}
+
+async fn read(connection: &mut MySqlConnection, scope: &Scope) -> Result<Option<Row>, SqlError> {
+    let row = query(READ).bind(&scope.0).fetch_optional(connection).await?;
+    row.map(|row| {
+        Ok(Row {
+            payload: row.try_get(0)?,
+            state: row.try_get(1)?,
+            expires_ms: row.try_get(2)?,
+            result: row.try_get(3)?,
+        })
+    })
+    .transpose()
+}
