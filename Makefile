@@ -14,7 +14,7 @@ export RETORT_CORE := $(CURDIR)/$(CORE)
 NATIVE := --release --workspace
 RETORT := target/release/retort
 
-.PHONY: help component build demo test test-native lint bench target
+.PHONY: help component build demo test test-native lint bench drill target
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -47,6 +47,7 @@ test: lint test-native test-python test-node test-workers test-go test-java test
 
 test-native: build ## Test the logic, the component and the Rust host
 	cargo test $(NATIVE) --features retort-host/embed
+	$(RETORT) drill --writes 1000
 
 drill: build ## Break SQLite, PostgreSQL and MariaDB under the MCP server; WRITES=10000 for the long run
 	$(RETORT) drill --writes $(or $(WRITES),1000) --chart $(OUT)/drill.svg

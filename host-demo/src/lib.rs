@@ -30,11 +30,8 @@ mod locate;
 mod native;
 pub mod receipts;
 pub mod rules;
-<<<<<<< HEAD
-pub mod telemetry;
-=======
 mod serve;
->>>>>>> 7b4ca1e (Serve MCP tools over real databases, and break them)
+pub mod telemetry;
 
 pub use component::{Component, Instances, Options};
 pub use contract::{Contract, Typed, typed};
