@@ -194,7 +194,7 @@ impl Drill<'_> {
                 outcome.check(false, || format!("no receipt: {}", receipt.code()));
                 continue;
             };
-            let applied = self.writer.call("update_status", change).await?;
+            let applied = self.until_final(change).await?;
             let settled =
                 matches!(receipt["envelope"]["outcome"].as_str(), Some("committed" | "not_committed"));
             outcome.check(settled, || format!("an open outcome after a fence: {receipt}"));
@@ -202,6 +202,19 @@ impl Drill<'_> {
             outcome.check(is_made, || format!("the repeated call failed: {}", applied.code()));
         }
         Ok(outcome)
+    }
+
+    /// Repeats a call as long as its envelope says that it may be.
+    async fn until_final(&self, change: Value) -> Result<Answer, Error> {
+        loop {
+            match self.writer.call("update_status", change.clone()).await? {
+                Answer::Failure(envelope) if envelope["retryable"] == true => {
+                    let wait = envelope["retry_after_ms"].as_u64().unwrap_or_default();
+                    tokio::time::sleep(Duration::from_millis(wait)).await;
+                }
+                answer => return Ok(answer),
+            }
+        }
     }
 
     async fn broken_contract(&mut self) -> Result<Outcome, Error> {
