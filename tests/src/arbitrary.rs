@@ -422,7 +422,7 @@ fn optional<S: Strategy<Value = Value>>(value: S) -> impl Strategy<Value = Optio
     prop_oneof![3 => value.prop_map(Some), 1 => Just(None)]
 }
 
-fn own<'a>((name, value): (&'a str, Value)) -> (String, Value) {
+fn own((name, value): (&str, Value)) -> (String, Value) {
     (String::from(name), value)
 }
 

@@ -73,7 +73,7 @@ impl Sample {
 
 /// Every labelled error.
 pub fn samples() -> Vec<Sample> {
-    ["dev.jsonl", "mongreldb.jsonl"].into_iter().flat_map(|name| lines(name)).collect()
+    ["dev.jsonl", "mongreldb.jsonl"].into_iter().flat_map(lines).collect()
 }
 
 /// A report by name.

@@ -6,8 +6,11 @@ use retort::strings;
 
 use crate::corpus::{self, Call, Case};
 
+/// Writes a golden file's whole text.
+pub type Maker = fn() -> String;
+
 /// The golden file of verdicts, and the one of the other functions' outputs.
-pub const FILES: [(&str, fn() -> String); 2] = [("golden.jsonl", verdicts), ("golden-calls.jsonl", outputs)];
+pub const FILES: [(&str, Maker); 2] = [("golden.jsonl", verdicts), ("golden-calls.jsonl", outputs)];
 
 /// A line per report: name, report and whole verdict.
 pub fn verdicts() -> String {
