@@ -101,7 +101,7 @@ PACKAGES := $(OUT)/packages
 node: component $(NODE)/node_modules/.package-lock.json ## Build the Node package
 	cd $(NODE) && npm run --silent build
 
-test-node: node $(PYTHON_VENV)/ready ## Test the Node package: real servers, official MCP clients, golden verdicts
+test-node: build node $(PYTHON_VENV)/ready ## Test the Node package: real servers, official MCP clients, golden verdicts
 	cd $(NODE) && npm run --silent check && npm test --silent
 
 package-node: node ## Pack the npm tarball
