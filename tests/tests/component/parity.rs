@@ -140,7 +140,7 @@ fn arbitrary_texts_are_answered_alike_by_every_function() {
         arbitrary::report().prop_map(|report| report.to_string()),
         (arbitrary::report(), any::<prop::sample::Index>()).prop_map(|(report, index)| {
             let text = report.to_string();
-            text.chars().take(index.index(text.len() + 1)).collect()
+            text.chars().take(index.index(text.len() + 1)).collect::<String>()
         }),
     ];
     let result = arbitrary::runner(1_000).run(&text, |text| {
@@ -156,10 +156,11 @@ fn arbitrary_texts_are_answered_alike_by_every_function() {
 #[test]
 fn arbitrary_verdicts_are_reconciled_folded_and_rendered_alike() {
     let components = Components::load();
-    let receipts = ["none", "committed", "absent", "pending", "expired", "unavailable", "lost"];
+    let receipts: &'static [&'static str] =
+        &["none", "committed", "absent", "pending", "expired", "unavailable", "lost"];
     let input = (
         proptest::collection::vec(arbitrary::report(), 1..4),
-        prop::sample::select(&receipts[..]).prop_map(String::from),
+        prop::sample::select(receipts).prop_map(String::from),
         any::<(bool, bool)>(),
     );
     let result = arbitrary::runner(1_000).run(&input, |(reports, receipt, (fenced, payload_differs))| {
