@@ -45,7 +45,7 @@ lint: ## Formatting, clippy and documentation, warnings fatal
 test: lint test-native test-python test-node test-workers test-go test-java test-packages ## Everything: formatting, lints, documentation, component, all tests in every language
 	@echo 'make test: everything passed'
 
-test-native: build ## Test the logic, the component and the Rust host
+test-native: component ## Test the logic, the component and the Rust host
 	cargo test $(NATIVE) --features retort-host/embed
 	$(RETORT) drill --writes 1000
 
