@@ -33,6 +33,10 @@ component: target ## Build the component and the core module inside it, into tar
 build: component ## Build the command, with the component inside: target/release/retort
 	cargo build $(NATIVE) --features retort-host/embed
 
+# Where `cargo test` has built it already, with its own choice of features, nothing is compiled again.
+$(RETORT):
+	$(MAKE) build
+
 demo: build ## Provoke a dozen real database errors and show who gets to see what
 	@$(RETORT) demo
 
@@ -101,7 +105,7 @@ PACKAGES := $(OUT)/packages
 node: component $(NODE)/node_modules/.package-lock.json ## Build the Node package
 	cd $(NODE) && npm run --silent build
 
-test-node: build node $(PYTHON_VENV)/ready ## Test the Node package: real servers, official MCP clients, golden verdicts
+test-node: $(RETORT) node $(PYTHON_VENV)/ready ## Test the Node package: real servers, official MCP clients, golden verdicts
 	cd $(NODE) && npm run --silent check && npm test --silent
 
 package-node: node ## Pack the npm tarball
