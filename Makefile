@@ -51,7 +51,6 @@ test: lint test-native test-python test-node test-workers test-go test-java test
 
 test-native: component ## Test the logic, the component and the Rust host
 	cargo test $(NATIVE) --features retort-host/embed
-	$(RETORT) drill --writes 1000
 
 drill: build ## Break SQLite, PostgreSQL and MariaDB under the MCP server; WRITES=10000 for the long run
 	$(RETORT) drill --writes $(or $(WRITES),1000) --chart $(OUT)/drill.svg
