@@ -80,13 +80,9 @@ fn numbers_and_names_are_found_as_they_are_written() {
                 (Way::Layer(layer), Key::Number(number)) => tables::layer(*layer, i64::from(number)),
                 (Way::Layer(layer), Key::Name(name)) => tables::layer(*layer, name.as_str()),
             };
-            assert_eq!(
-                found.map(seen),
-                Some(expected(spec, row, Some(&row.code))),
-                "{}/{}",
-                spec.id,
-                row.code
-            );
+            // A native code is published without the SQLSTATE that told it apart.
+            let native = row.code.split('+').next();
+            assert_eq!(found.map(seen), Some(expected(spec, row, native)), "{}/{}", spec.id, row.code);
             looked_up += 1;
         }
     }
