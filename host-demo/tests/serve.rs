@@ -172,7 +172,8 @@ async fn a_caller_without_permission_learns_nothing() {
     assert_eq!(envelope(&call(&reader, "update_status", change).await)["code"], "NOT_AUTHORIZED");
     let suspended = stdio(folder.path(), &["--role", "suspended"]).await;
     let refused = envelope(&call(&suspended, "report", json!({})).await);
-    let fields: Vec<&str> = refused.as_object().expect("an object").keys().map(String::as_str).collect();
+    let mut fields: Vec<&str> = refused.as_object().expect("an object").keys().map(String::as_str).collect();
+    fields.sort_unstable();
     assert_eq!(fields, ["category", "code", "message", "next", "outcome", "retryable", "trace_id"]);
     assert_eq!((&refused["code"], &refused["outcome"]), (&json!("NOT_AUTHORIZED"), &json!("not_committed")));
 }
