@@ -54,7 +54,7 @@ use crate::observe::{AttemptRecord, Diagnostic, RedactedTexts};
 use crate::publish::{Envelope, Publishable};
 use crate::report::Report;
 
-pub use crate::read::LONGEST_REPORT;
+pub use crate::read::{LONGEST_REPORT, MOST_VIOLATIONS};
 
 /// What an error means, for each of its readers.
 #[derive(Clone, Debug, PartialEq, Serialize)]

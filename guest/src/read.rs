@@ -16,7 +16,7 @@ use crate::words::{Cancel, Dedupe, Effect, Origin, Phase, Prior, Receipt, Replay
 pub const LONGEST_REPORT: usize = 1 << 20;
 
 /// The most findings of an argument check that are kept.
-const MOST_VIOLATIONS: usize = 32;
+pub const MOST_VIOLATIONS: usize = 32;
 
 impl<'a> Report<'a> {
     /// Reads a report. What cannot be read is judged as a sent write, with the members that were whole before the fault.

@@ -17,9 +17,6 @@ use retort::words;
 
 use super::contract;
 
-/// The most findings of an argument check that are kept, as in the JSON interface.
-const MOST_VIOLATIONS: usize = 32;
-
 pub(crate) fn evaluate(report: &contract::Report) -> contract::Verdict {
     verdict(retort::evaluate(&read(report)))
 }
@@ -108,7 +105,7 @@ fn read(report: &contract::Report) -> Report<'_> {
         operation: operation(&report.operation),
         attempt: attempt(&report.attempt),
         cancel: words::Cancel::reading(report.cancel.as_deref()),
-        violations: report.violations.iter().take(MOST_VIOLATIONS).map(violation).collect(),
+        violations: report.violations.iter().take(retort::MOST_VIOLATIONS).map(violation).collect(),
         context: context(&report.context),
         policy: policy(&report.policy),
         seed: report.seed,
