@@ -1,7 +1,7 @@
 //! The component: the two exported interfaces of the contract over the `retort` crate.
 //!
 //! `#![no_std]` proves that the logic reads no clock, file or socket, and keeps the import list empty. All `unsafe` of
-//! the product is in [`glue`]. On a native target this crate is empty.
+//! the product is in its module `glue`. On a native target this crate is empty.
 #![cfg(target_family = "wasm")]
 #![no_std]
 
