@@ -43,11 +43,15 @@ type engine struct {
 
 // instance is one instance of the core module; one call at a time.
 type instance struct {
-	module   api.Module
-	allocate api.Function
-	calls    int
-	stack    [4]uint64
+	module    api.Module
+	allocate  api.Function
+	functions map[string]function
+	calls     int
+	stack     [4]uint64
 }
+
+// function is one of the interface's, with what releases its answer.
+type function struct{ run, release api.Function }
 
 var compiled = sync.OnceValues(func() (*engine, error) { return newEngine(context.Background(), core) })
 
@@ -95,14 +99,25 @@ func (e *engine) take(ctx context.Context) (*instance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: it cannot be instantiated", errFault)
 	}
-	return &instance{module: module, allocate: module.ExportedFunction("cabi_realloc")}, nil
+	allocate := module.ExportedFunction("cabi_realloc")
+	return &instance{module: module, allocate: allocate, functions: map[string]function{}}, nil
+}
+
+// function looks an export up once per instance; nothing where it is missing.
+func (i *instance) function(name string) function {
+	found, isKnown := i.functions[name]
+	if !isKnown {
+		found = function{i.module.ExportedFunction(exported + name), i.module.ExportedFunction("cabi_post_" + exported + name)}
+		i.functions[name] = found
+	}
+	return found
 }
 
 // call follows the canonical ABI of a string → string function: allocate, write, call, read two numbers, read, release.
 func (i *instance) call(ctx context.Context, name string, text *string) (string, error) {
 	i.calls++
-	run, release := i.module.ExportedFunction(exported+name), i.module.ExportedFunction("cabi_post_"+exported+name)
-	if run == nil || release == nil || i.allocate == nil {
+	function := i.function(name)
+	if function.run == nil || function.release == nil || i.allocate == nil {
 		return "", fmt.Errorf("%w: it has no function %s", errFault, name)
 	}
 	memory := i.module.Memory()
@@ -117,7 +132,7 @@ func (i *instance) call(ctx context.Context, name string, text *string) (string,
 		}
 		i.stack[0], i.stack[1] = uint64(pointer), uint64(len(*text))
 	}
-	if err := run.CallWithStack(ctx, i.stack[:]); err != nil {
+	if err := function.run.CallWithStack(ctx, i.stack[:]); err != nil {
 		return "", fmt.Errorf("%w in %s", errFault, name)
 	}
 	result := i.stack[0]
@@ -129,7 +144,7 @@ func (i *instance) call(ctx context.Context, name string, text *string) (string,
 	}
 	copied := string(output)
 	i.stack[0] = result
-	if err := release.CallWithStack(ctx, i.stack[:]); err != nil {
+	if err := function.release.CallWithStack(ctx, i.stack[:]); err != nil {
 		return "", fmt.Errorf("%w in cabi_post_%s", errFault, name)
 	}
 	return copied, nil

@@ -7,6 +7,7 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/lib/pq v1.12.3
 	retort.dev/contract v0.1.0
+	retort.dev/contract/pgxcontract v0.1.0
 )
 
 require (
@@ -20,4 +21,7 @@ require (
 	golang.org/x/text v0.41.0 // indirect
 )
 
-replace retort.dev/contract => ../
+replace (
+	retort.dev/contract => ../
+	retort.dev/contract/pgxcontract => ../pgxcontract
+)

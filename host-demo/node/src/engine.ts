@@ -37,6 +37,8 @@ export class ContractFault extends Error {
 }
 
 type Pointer = number;
+type Run = (...range: number[]) => Pointer;
+type Release = (result: Pointer) => void;
 type Allocate = (old: Pointer, oldSize: number, align: number, size: number) => Pointer;
 
 /** One instance of the core module. */
@@ -44,6 +46,7 @@ class Instance {
   readonly #core: Core;
   readonly #memory: WebAssembly.Memory;
   readonly #allocate: Allocate;
+  readonly #functions = new Map<JsonFunction, readonly [Run, Release]>();
   calls = 0;
 
   constructor(core: Core) {
@@ -58,13 +61,21 @@ class Instance {
 
   call(name: JsonFunction, text: Uint8Array | undefined, decoder: TextDecoder): string {
     this.calls += 1;
-    const run = this.#core[`${INTERFACE}#${name}`] as (...range: number[]) => Pointer;
-    const release = this.#core[`cabi_post_${INTERFACE}#${name}`] as (result: Pointer) => void;
+    const [run, release] = this.#function(name);
     const result = text === undefined ? run() : run(this.#lower(text), text.length);
     const [start, length] = this.#pair(result >>> 0);
     const output = decoder.decode(new Uint8Array(this.#memory.buffer, start, length));
     release(result);
     return output;
+  }
+
+  #function(name: JsonFunction): readonly [Run, Release] {
+    const known = this.#functions.get(name);
+    if (known !== undefined) return known;
+    const exported = `${INTERFACE}#${name}`;
+    const found = [this.#core[exported] as Run, this.#core[`cabi_post_${exported}`] as Release] as const;
+    this.#functions.set(name, found);
+    return found;
   }
 
   /** Copies bytes into the module's memory, which owns them from then on. */

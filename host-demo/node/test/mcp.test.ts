@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
@@ -12,20 +11,18 @@ import { z } from "zod";
 
 import { envelopeOf, scenarios } from "./scenarios.js";
 import type { Reader, Result } from "./servers.js";
-import { python, pythonServer, readWithPython, readWithTypescript, typescriptServer } from "./servers.js";
+import { pythonServer, readWithPython, readWithTypescript, typescriptServer } from "./servers.js";
 import type { Service } from "./services.js";
 import { startPostgres } from "./services.js";
 
-const withPython = existsSync(python) ? {} : { skip: "needs target/python-venv" };
-
 const pairs = [
-  { name: "the TypeScript server, read by the TypeScript client", connect: readWithTypescript, server: typescriptServer, when: {} },
-  { name: "the TypeScript server, read by the Python client", connect: readWithPython, server: typescriptServer, when: withPython },
-  { name: "the Python server, read by the TypeScript client", connect: readWithTypescript, server: pythonServer, when: withPython },
+  { name: "the TypeScript server, read by the TypeScript client", connect: readWithTypescript, server: typescriptServer },
+  { name: "the TypeScript server, read by the Python client", connect: readWithPython, server: typescriptServer },
+  { name: "the Python server, read by the TypeScript client", connect: readWithTypescript, server: pythonServer },
 ];
 
-for (const { name, connect, server, when } of pairs) {
-  describe(name, when, () => {
+for (const { name, connect, server } of pairs) {
+  describe(name, () => {
     let service: Service;
     let admin: pg.Pool;
     let reader: Reader;

@@ -1,6 +1,6 @@
 """Measures a warm verdict and a start, with and without the cache: `python measure.py`.
 
-Prints the least of repeated runs, because everything that disturbs a run makes it longer.
+Gives the least of repeated runs, because everything that disturbs a run makes it longer.
 """
 
 from __future__ import annotations
@@ -12,27 +12,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
-REPORT = {
-    "error": {
-        "name": "psycopg.errors.UniqueViolation",
-        "sqlstate": "23505",
-        "message": 'duplicate key value violates unique constraint "orders_pkey"\nDETAIL:  Key (id)=(7) exists.',
-    },
-    "system": "postgresql",
-    "operation": {"effect": "write", "phase": "execute", "transaction": "open"},
-    "context": {"trace_id": "0af7651916cd43dd8448eb211c80319c"},
-    "seed": 7,
-}
+REPORT = (Path(__file__).parents[2] / "bench/report.json").read_text(encoding="utf-8")
 
 #: Prints how many milliseconds the import and the first verdict take.
 START = """
 import time
-begin = time.perf_counter()
+begin = time.process_time()
 import retort_contract
-imported = time.perf_counter()
+imported = time.process_time()
 retort_contract.raw.evaluate("{}")
-print((imported - begin) * 1000, (time.perf_counter() - imported) * 1000)
+print((imported - begin) * 1000, (time.process_time() - imported) * 1000)
 """
 
 
@@ -48,7 +39,7 @@ def least(work: Callable[[], object], *, calls: int = 500, runs: int = 30) -> fl
 
 
 def start(cache: str) -> tuple[float, float]:
-    """Milliseconds of the import and of the first verdict in a new process."""
+    """Milliseconds of processor time of the import and of the first verdict in a new process."""
     environment = {**os.environ, "RETORT_CACHE_DIR": cache}
     command = [sys.executable, "-c", START]
     printed = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
@@ -57,22 +48,22 @@ def start(cache: str) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Prints the figures."""
+    """Prints one JSON object."""
     from retort_contract import capture, contract, raw
 
-    text = json.dumps(REPORT)
     error = KeyError("x")
-    print(f"verdict as text, warm:        {least(lambda: raw.evaluate(text)):8.1f} µs")
-    print(f"verdict as a value, warm:     {least(lambda: contract.evaluate(REPORT)):8.1f} µs")
-    print(f"capture of an exception:      {least(lambda: capture(error)):8.1f} µs")
-    print(f"the component's own `version`:{least(raw.version):8.1f} µs")
+    value = json.loads(REPORT)
+    measured = {
+        "json_us": least(lambda: raw.evaluate(REPORT)),
+        "value_us": least(lambda: contract.evaluate(value)),
+        "capture_us": least(lambda: capture(error)),
+        "version_us": least(raw.version),
+    }
     with tempfile.TemporaryDirectory() as folder:
-        first = [start("") for _ in range(5)]
+        measured["first_call_ms"] = min(start("")[1] for _ in range(3))
         start(folder)
-        cached = [start(folder) for _ in range(5)]
-    print(f"import:                       {min(row[0] for row in first + cached):8.1f} ms")
-    print(f"first verdict, compiling:     {min(row[1] for row in first):8.1f} ms")
-    print(f"first verdict, cached:        {min(row[1] for row in cached):8.1f} ms")
+        measured["first_call_cached_ms"] = min(start(folder)[1] for _ in range(3))
+    print(json.dumps({"host": "python", **{name: round(figure, 2) for name, figure in measured.items()}}))
 
 
 if __name__ == "__main__":

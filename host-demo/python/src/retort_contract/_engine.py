@@ -99,8 +99,21 @@ class _Instance:
             found = self._instance.get_func(self.store, index) if index is not None else None
             if found is None:
                 raise LookupError(name)
+            # wasmtime-py reads a function's type from the component at each call, which costs as much as the call.
+            found.type = _Type(found.type(self.store))  # type: ignore[assignment, method-assign]
             self._functions[name] = found
         return found
+
+
+class _Type:
+    """A function's type, read once."""
+
+    def __init__(self, read: component.FuncType) -> None:
+        self.params = read.params
+        self.result = read.result
+
+    def __call__(self, store: wasmtime.Store) -> _Type:
+        return self
 
 
 def _tick(engine: weakref.ref[wasmtime.Engine]) -> None:

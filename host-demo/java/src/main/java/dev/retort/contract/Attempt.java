@@ -14,4 +14,7 @@ public record Attempt(
     Long expectedMs,
     Long serverRetryAfterMs,
     Integer tokens,
-    String prior) {}
+    String prior) {
+
+  static final Attempt EMPTY = new Attempt(null, null, null, null, null, null, null, null);
+}

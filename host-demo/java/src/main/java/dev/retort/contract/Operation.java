@@ -47,4 +47,12 @@ public record Operation(
         effect, phase, transaction, unit, stepsDone, origin, operationKey, dedupe, keyExpiresMs, receipt, fenced,
         replays, keyConstraint, statement, opIndex);
   }
+
+  /** The same operation, as far as it has got. */
+  Operation at(String phase, String transaction, int steps) {
+    int done = stepsDone == null ? steps : stepsDone + steps;
+    return new Operation(
+        effect, phase, transaction, unit, done, origin, operationKey, dedupe, keyExpiresMs, receipt, fenced, replays,
+        keyConstraint, statement, opIndex);
+  }
 }

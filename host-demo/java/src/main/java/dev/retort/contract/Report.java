@@ -28,6 +28,16 @@ public record Report(
     return new Report(Capture.of(thrown), null, null, null, null, null, null, null, null, null);
   }
 
+  /** The report on an operation before anything has failed. */
+  public static Report of(Operation operation) {
+    return of((Throwable) null).withOperation(operation);
+  }
+
+  /** The same report on another error. */
+  Report withError(Object error) {
+    return new Report(error, system, driver, operation, attempt, cancel, violations, context, policy, seed);
+  }
+
   /** The same report about another system. */
   public Report withSystem(String system) {
     return new Report(error, system, driver, operation, attempt, cancel, violations, context, policy, seed);
@@ -45,6 +55,11 @@ public record Report(
 
   /** The same report for another caller. */
   public Report withContext(Context context) {
+    return new Report(error, system, driver, operation, attempt, cancel, violations, context, policy, seed);
+  }
+
+  /** The same report under another policy. */
+  public Report withPolicy(Policy policy) {
     return new Report(error, system, driver, operation, attempt, cancel, violations, context, policy, seed);
   }
 

@@ -2,7 +2,6 @@ package dev.retort.contract;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import java.security.SecureRandom;
-import java.util.HexFormat;
 
 /**
  * Turns raw driver errors into safe public error envelopes: what happened, what became of the write, and whether the
@@ -90,6 +89,45 @@ public final class Retort {
     throw RetortException.of(judge(report));
   }
 
+  /** One attempt of an operation. */
+  @FunctionalInterface
+  public interface Work<T> {
+    /** Does it, and tells the tracker how far it has got. */
+    T attempt(Tracker tracker) throws Exception;
+  }
+
+  /**
+   * Runs work as one operation and repeats it as decisions say: after their delay, within their attempts and deadline.
+   *
+   * @param known what is known of the operation: effect, key, limits, who asks
+   * @throws RetortException the last verdict, by category
+   */
+  public static <T> T run(Report known, Work<T> work) {
+    Tracker tracker = new Tracker(known);
+    while (true) {
+      try {
+        return work.attempt(tracker);
+      } catch (Exception thrown) {
+        Verdict verdict = tracker.judge(thrown);
+        if (!verdict.envelope().retryable() || !isWaitedFor(verdict.decision())) {
+          throw RetortException.of(verdict);
+        }
+        tracker.again(verdict);
+      }
+    }
+  }
+
+  /** Waits as long as the decision says; false where the thread is interrupted meanwhile. */
+  private static boolean isWaitedFor(Verdict.Decision decision) {
+    try {
+      Thread.sleep(decision.delayMs() == null ? 0 : decision.delayMs());
+      return true;
+    } catch (InterruptedException error) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
   /** Any exception as plain values that the contract reads. */
   public static Object capture(Throwable thrown) {
     return Capture.of(thrown);
@@ -115,9 +153,7 @@ public final class Retort {
   private static Report completed(Report report) {
     Context context = report.context() == null ? Context.EMPTY : report.context();
     if (context.traceId() == null && context.traceparent() == null) {
-      byte[] trace = new byte[16];
-      RANDOM.nextBytes(trace);
-      context = context.withTraceId(HexFormat.of().formatHex(trace));
+      context = context.withTraceId(Tracker.traceId());
     }
     Long seed = report.seed() == null ? Long.valueOf(Integer.toUnsignedLong(RANDOM.nextInt())) : report.seed();
     return report.withContext(context).withSeed(seed);

@@ -1,9 +1,8 @@
 package dev.retort.contract;
 
 /** A verdict as an exception. Its message is the envelope's constant text; it has no cause, as causes leak. */
+@SuppressWarnings("serial")
 public class RetortException extends RuntimeException {
-  private static final long serialVersionUID = 1;
-
   private final transient Verdict verdict;
 
   RetortException(Verdict verdict) {
@@ -39,8 +38,6 @@ public class RetortException extends RuntimeException {
 
   /** Refused: the kind that HTTP answers with 401 or 403. */
   public static final class AuthException extends RetortException {
-    private static final long serialVersionUID = 1;
-
     AuthException(Verdict verdict) {
       super(verdict);
     }
@@ -48,8 +45,6 @@ public class RetortException extends RuntimeException {
 
   /** What was asked for does not exist. */
   public static final class NotFoundException extends RetortException {
-    private static final long serialVersionUID = 1;
-
     NotFoundException(Verdict verdict) {
       super(verdict);
     }
@@ -57,8 +52,6 @@ public class RetortException extends RuntimeException {
 
   /** The data's present state is in the way. */
   public static final class ConflictException extends RetortException {
-    private static final long serialVersionUID = 1;
-
     ConflictException(Verdict verdict) {
       super(verdict);
     }
@@ -71,8 +64,6 @@ public class RetortException extends RuntimeException {
 
   /** Malformed, not possible now, or not possible at all; no effect is left in doubt. */
   public static final class QueryException extends RetortException {
-    private static final long serialVersionUID = 1;
-
     QueryException(Verdict verdict) {
       super(verdict);
     }
@@ -80,8 +71,6 @@ public class RetortException extends RuntimeException {
 
   /** Nobody knows whether the write took effect: never repeat it blindly. */
   public static final class UnknownOutcomeException extends RetortException {
-    private static final long serialVersionUID = 1;
-
     UnknownOutcomeException(Verdict verdict) {
       super(verdict);
     }

@@ -1,18 +1,138 @@
 package dev.retort.contract;
 
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
+import java.sql.Savepoint;
 import java.sql.Statement;
+import java.util.Set;
+import javax.sql.DataSource;
 
-/** Ends transactions without being fooled. */
+/**
+ * JDBC transactions that say by themselves how far an operation has got, clean up as decisions say, are repeated where
+ * that is safe, and are not fooled by a COMMIT that rolled back.
+ */
 public final class Transactions {
   private static final String FAILED = "25P02";
+  private static final Set<String> ENDS = Set.of("commit", "rollback", "setAutoCommit", "abort", "close");
 
-  private Transactions() {}
+  private final DataSource source;
+
+  /** Takes connections from a pool, or from any other source. */
+  public Transactions(DataSource source) {
+    this.source = source;
+  }
+
+  /** What is done within a transaction. */
+  @FunctionalInterface
+  public interface Work<T> {
+    /** Does it; the transaction is ended by {@link #run}. */
+    T with(Connection connection) throws Exception;
+  }
 
   /**
-   * Commits. PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK, which pgjdbc passes over in silence;
-   * so the transaction is asked first, at the price of a round trip.
+   * Runs work as one operation in one transaction, commits it, and repeats it as decisions say.
+   *
+   * @param known what is known of the operation: effect, key, limits, who asks
+   * @throws RetortException the last verdict, by category
+   */
+  public <T> T run(Report known, Work<T> work) {
+    return Retort.run(known, tracker -> attempt(tracker, work));
+  }
+
+  private <T> T attempt(Tracker tracker, Work<T> work) throws Exception {
+    tracker.acquiring();
+    Connection connection = source.getConnection();
+    // Nothing is committed before COMMIT is written, not even where the beginning fails.
+    tracker.executing();
+    tracker.begun();
+    try {
+      connection.setAutoCommit(false);
+      Savepoint first = savepoint(connection);
+      T value = work.with(unending(connection));
+      confirm(connection, first);
+      tracker.committing();
+      connection.commit();
+      tracker.done();
+      connection.setAutoCommit(true);
+      return value;
+    } catch (Throwable thrown) {
+      cleanUp(tracker.judge(thrown).decision().cleanup(), tracker, connection);
+      throw thrown;
+    } finally {
+      connection.close();
+    }
+  }
+
+  private static Savepoint savepoint(Connection connection) throws SQLException {
+    return connection.getMetaData().supportsSavepoints() ? connection.setSavepoint() : null;
+  }
+
+  /**
+   * A first savepoint that can no longer be released says that the server has rolled the transaction back (PostgreSQL
+   * after any error, MySQL and MariaDB after a deadlock): COMMIT would look like a success.
+   */
+  private static void confirm(Connection connection, Savepoint first) {
+    if (first == null) {
+      return;
+    }
+    try {
+      connection.releaseSavepoint(first);
+    } catch (SQLFeatureNotSupportedException error) {
+      return;
+    } catch (SQLException error) {
+      throw new ConditionException("COMMIT_ROLLED_BACK");
+    }
+  }
+
+  private static void cleanUp(String cleanup, Tracker tracker, Connection connection) {
+    try {
+      if (Set.of("none", "rollback").contains(cleanup)) {
+        tracker.rollingBack();
+        connection.rollback();
+        tracker.rolledBack();
+        connection.setAutoCommit(true);
+      } else {
+        connection.abort(Runnable::run);
+      }
+    } catch (SQLException error) {
+      abort(connection);
+    }
+  }
+
+  /** Its own failure must not hide the error that it follows. */
+  private static void abort(Connection connection) {
+    try {
+      connection.abort(Runnable::run);
+    } catch (SQLException error) {
+      return;
+    }
+  }
+
+  /** The connection, whose transaction is not the work's to end. */
+  private static Connection unending(Connection connection) {
+    return (Connection)
+        Proxy.newProxyInstance(
+            Transactions.class.getClassLoader(),
+            new Class<?>[] {Connection.class},
+            (proxy, method, arguments) -> {
+              boolean endsAll = arguments == null || !(arguments[0] instanceof Savepoint);
+              if (ENDS.contains(method.getName()) && endsAll) {
+                throw new IllegalStateException(method.getName() + " is not called within Transactions.run");
+              }
+              try {
+                return method.invoke(connection, arguments);
+              } catch (InvocationTargetException error) {
+                throw error.getCause();
+              }
+            });
+  }
+
+  /**
+   * Commits a transaction that is run by hand. PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK, which
+   * pgjdbc passes over in silence; so the transaction is asked first, at the price of a round trip.
    *
    * @throws ConditionException COMMIT_ROLLED_BACK where the transaction had failed; it is rolled back then
    * @throws SQLException what the driver throws

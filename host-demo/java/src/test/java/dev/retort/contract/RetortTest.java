@@ -187,4 +187,90 @@ class RetortTest {
     assertTrue(first.matches("[0-9a-f]{32}"), first);
     assertNotEquals(first, Retort.judge(Report.of(new Exception())).envelope().traceId());
   }
+
+  private static Report soon(String effect) {
+    return Report.of(Operation.of(effect, null, null)).withPolicy(new Policy(1L, 2L, null, null, null));
+  }
+
+  @Test
+  void workIsRepeatedAsDecisionsSayAndNoAttemptIsForgotten() {
+    AtomicInteger attempts = new AtomicInteger();
+    String value =
+        Retort.run(
+            soon("write"),
+            tracker -> {
+              tracker.acquiring();
+              if (attempts.incrementAndGet() < 3) {
+                throw new ConditionException("POOL_BUSY");
+              }
+              return "done";
+            });
+    assertEquals(List.of("done", 3), List.of(value, attempts.get()));
+    RetortException last =
+        assertThrows(
+            RetortException.QueryException.class,
+            () ->
+                Retort.run(
+                    soon("write"),
+                    tracker -> {
+                      tracker.acquiring();
+                      throw new ConditionException("POOL_BUSY");
+                    }));
+    assertEquals(
+        List.of("POOL_BUSY", "not_started", false, 3),
+        List.of(
+            last.code(), last.envelope().outcome(), last.envelope().retryable(),
+            last.verdict().diagnostic().attemptNumber()));
+  }
+
+  @Test
+  void aWriteThatMayHaveTakenEffectIsNotRepeated() {
+    AtomicInteger attempts = new AtomicInteger();
+    assertThrows(
+        RetortException.UnknownOutcomeException.class,
+        () ->
+            Retort.run(
+                soon("write"),
+                tracker -> {
+                  attempts.incrementAndGet();
+                  tracker.executing();
+                  tracker.autocommit();
+                  throw new java.net.SocketTimeoutException("Read timed out");
+                }));
+    assertEquals(1, attempts.get());
+  }
+
+  @Test
+  void noRetryGoesBeyondTheDeadline() {
+    AtomicInteger attempts = new AtomicInteger();
+    Report hasty =
+        soon("read")
+            .withPolicy(new Policy(600_000L, 600_000L, null, null, null))
+            .withAttempt(new Attempt(1, null, null, 60_000L, null, null, null, null));
+    RetortException last =
+        assertThrows(
+            RetortException.class,
+            () ->
+                Retort.run(
+                    hasty,
+                    tracker -> {
+                      attempts.incrementAndGet();
+                      throw new ConditionException("POOL_BUSY");
+                    }));
+    assertEquals(List.of(1, "deadline"), List.of(attempts.get(), last.verdict().decision().reason()));
+  }
+
+  @Test
+  void whatIsDoneAfterAnErrorDoesNotBlurIt() {
+    Tracker tracker = new Tracker(soon("write"));
+    Exception lost = new java.io.EOFException("lost");
+    tracker.committing();
+    assertEquals("unknown", tracker.judge(lost).envelope().outcome());
+    tracker.rollingBack();
+    tracker.rolledBack();
+    assertEquals(tracker.judge(lost), tracker.judge(new RuntimeException(lost)));
+    tracker.begun();
+    tracker.acquiring();
+    assertEquals("unknown", tracker.judge(new ConditionException("POOL_BUSY")).envelope().outcome());
+  }
 }
