@@ -16,6 +16,18 @@ impl Hash {
         text.bytes().fold(self, Hash::byte).byte(0xff)
     }
 
+    /// Takes in a long text, eight bytes at a time, and its length. The hash is another than that of [`Hash::text`].
+    pub fn long(self, text: &str) -> Hash {
+        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+        let (words, rest) = text.as_bytes().as_chunks();
+        let mut last = [0; 8];
+        last.iter_mut().zip(rest).for_each(|(slot, byte)| *slot = *byte);
+        let word =
+            |hash: u64, word: [u8; 8]| (hash.rotate_left(23) ^ u64::from_le_bytes(word)).wrapping_mul(FACTOR);
+        let hash = words.iter().fold(self.0 ^ text.len() as u64, |hash, next| word(hash, *next));
+        Hash(word(hash, last))
+    }
+
     /// Takes in a number.
     pub fn number(self, number: u32) -> Hash {
         number.to_le_bytes().into_iter().fold(self, Hash::byte)

@@ -1,8 +1,9 @@
 //! Chunks: runs of characters without white space and brackets, told by their shape: addresses, paths, tokens, numbers.
 
+use super::bytes::{self, bits, is_word};
 use super::finding::Kind;
 use super::number;
-use super::scan::{Scanner, is_word};
+use super::scan::Scanner;
 use super::vocabulary::is_vocabulary;
 use super::{mongo, path, sql, url};
 
@@ -47,6 +48,19 @@ const VENDOR_TOKENS: &[(&str, usize)] = &[
     ("ver:", 20),
     ("tskey-", 12),
 ];
+
+/// The shortest of them.
+const SHORTEST_TOKEN: usize = {
+    let (mut shortest, mut index) = (usize::MAX, 0);
+    while index < VENDOR_TOKENS.len() {
+        let (sign, more) = VENDOR_TOKENS[index];
+        if sign.len() + more < shortest {
+            shortest = sign.len() + more;
+        }
+        index += 1;
+    }
+    shortest
+};
 
 /// Last labels of host names.
 const TOP_LABELS: &[&str] = &[
@@ -107,61 +121,50 @@ const DATABASE_PORTS: &[&str] = &[
     "9300", "2379", "2380", "33000", "30000", "50000", "11211", "5672", "4000", "7687", "8529",
 ];
 
-/// Does the byte go on with a chunk?
-pub(super) const fn is_chunk(byte: u8) -> bool {
-    is_word(byte)
-        || matches!(
-            byte,
-            b'.' | b':'
-                | b'/'
-                | b'\\'
-                | b'@'
-                | b'='
-                | b'-'
-                | b'+'
-                | b'%'
-                | b'#'
-                | b'~'
-                | b'!'
-                | b'*'
-                | b'?'
-                | b'&'
-        )
-}
-
 /// The end of the chunk that starts at `start`.
 pub(super) fn end(scanner: &Scanner, start: usize) -> usize {
-    let mut end = start;
-    while is_chunk(scanner.byte(end)) {
-        end += 1;
+    run(scanner, start).0
+}
+
+/// The end of the chunk that starts at `start`, and the union of its bytes' bits.
+fn run(scanner: &Scanner, start: usize) -> (usize, u16) {
+    let (mut end, mut known, mut union) = (start, 0, 0);
+    for (index, byte) in scanner.rest_bytes(start).iter().enumerate() {
+        let bits = bits(*byte);
+        if bits & bytes::CHUNK == 0 {
+            break;
+        }
+        union |= bits;
+        if bits & bytes::LOOSE == 0 {
+            (end, known) = (start + index + 1, union);
+        }
     }
-    while end > start && matches!(scanner.byte(end - 1), b'.' | b':' | b'?' | b'!' | b'-' | b'=') {
-        end -= 1;
-    }
-    end
+    (end, known)
 }
 
 /// Looks at the chunk whose first word lies at `start..end`. True where something was found or skipped.
 pub(super) fn chunk(scanner: &mut Scanner, start: usize, end: usize) -> bool {
-    let until = self::end(scanner, start).max(end);
+    let (until, bits) = run(scanner, start);
+    let until = until.max(end);
     scanner.analysed = until;
     let chunk = scanner.slice(start, until);
     if chunk.len() < 3 {
         return false;
     }
     let bytes = chunk.as_bytes();
-    let has = |wanted: u8| bytes.contains(&wanted);
-    let has_colon = has(b':');
-    if has_colon && (chunk.contains("://") || url::scheme(chunk).is_some()) {
+    let has = |wanted: u16| bits & wanted != 0;
+    let has_colon = has(bytes::COLON);
+    if has_colon && (bytes.windows(3).any(|signs| signs == b"://") || url::scheme(chunk).is_some()) {
         return url::url(scanner, start);
     }
-    if chunk.starts_with("db.") && scanner.byte(until) == b'(' && mongo::is_method(chunk) {
+    let is_called = scanner.byte(until) == b'(';
+    if is_called && chunk.starts_with("db.") && mongo::is_method(chunk) {
         let boundary = sql::boundary(scanner, until, false);
         scanner.found(Kind::Sql, start, boundary);
         return true;
     }
     // What a procedure raises with ORA-20000 to ORA-20999 is the text of its author.
-    if chunk.starts_with("ORA-20") && chunk.len() == 9 && scanner.rest(until).starts_with(": ") {
+    if chunk.len() == 9 && chunk.starts_with("ORA-20") && scanner.rest(until).starts_with(": ") {
         let line = scanner.line_end(until);
         scanner.found(Kind::Value, until + 2, line);
         return true;
@@ -173,14 +176,15 @@ pub(super) fn chunk(scanner: &mut Scanner, start: usize, end: usize) -> bool {
         return true;
     }
     // `key%3Dvalue`, as in a URL's query.
-    if has(b'%')
+    if has(bytes::PERCENT)
         && let Some(equals) = chunk.find("%3D").or_else(|| chunk.find("%3d"))
     {
         scanner.found(Kind::Value, start + equals + 3, until);
         return true;
     }
     // `key=value`: the key is looked up first, the value is a chunk of its own.
-    if let Some(equals) = bytes.iter().position(|byte| *byte == b'=')
+    if has(bytes::EQUALS)
+        && let Some(equals) = bytes.iter().position(|byte| *byte == b'=')
         && bytes.iter().take(equals).all(|byte| is_word(*byte) || matches!(byte, b'.' | b'-' | b'@'))
         && !chunk.starts_with("ey")
     {
@@ -189,17 +193,19 @@ pub(super) fn chunk(scanner: &mut Scanner, start: usize, end: usize) -> bool {
             return token(scanner, start, start + equals);
         }
     }
-    if let Some(at) = bytes.iter().position(|byte| *byte == b'@')
+    if has(bytes::AT)
+        && let Some(at) = bytes.iter().position(|byte| *byte == b'@')
         && mail(scanner, start, start + at, until)
     {
         return true;
     }
-    let has_dot = has(b'.');
-    let has_slash = has(b'/') || has(b'\\');
-    ((has_dot || has_colon) && address(scanner, start, until))
-        || ((has_slash || has_colon || scanner.byte(until) == b'(') && path::path(scanner, start, until))
+    let is_numeric = has(bytes::DIGIT) && has(bytes::DOT);
+    let is_path =
+        has(bytes::SLASH) || (has(bytes::DOT) && (has_colon || is_called)) || chunk.starts_with("node:");
+    ((is_numeric || has_colon) && address(scanner, start, until, bits))
+        || (is_path && path::path(scanner, start, until))
         || token(scanner, start, until)
-        || ((has_dot || has_colon) && host(scanner, start, until))
+        || (has(bytes::DOT | bytes::COLON) && host(scanner, start, until))
 }
 
 /// Something with an `@`: a mail address, user and host, user, password and host.
@@ -242,22 +248,25 @@ fn mail(scanner: &mut Scanner, start: usize, at: usize, until: usize) -> bool {
 }
 
 /// An IPv4 or IPv6 address, with a port.
-fn address(scanner: &mut Scanner, start: usize, until: usize) -> bool {
+fn address(scanner: &mut Scanner, start: usize, until: usize, bits: u16) -> bool {
     let chunk = scanner.slice(start, until);
     // Versions of four numbers look like addresses.
-    let before = scanner.slice(start.saturating_sub(9), start);
-    let is_version = ["ersion ", "ersion: ", "/", "v", "elease "].iter().any(|word| before.ends_with(word));
+    let is_version = || {
+        let before = scanner.slice(start.saturating_sub(9), start);
+        ["ersion ", "ersion: ", "/", "v", "elease "].iter().any(|word| before.ends_with(word))
+    };
     // `host/10.0.0.9:9042`, as Java prints addresses.
-    if let Some((name, address)) = chunk.split_once('/')
+    if bits & bytes::SLASH != 0
+        && let Some((name, address)) = chunk.split_once('/')
         && number::ipv4(address).is_some()
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
-        && !is_version
+        && !is_version()
         && !["Chrome", "Safari", "Firefox", "Edg", "OPR"].contains(&name)
     {
         scanner.found(Kind::Host, start, until);
         return true;
     }
-    let length = number::ipv4(chunk).filter(|_| !is_version).or_else(|| number::ipv6(chunk));
+    let length = number::ipv4(chunk).filter(|_| !is_version()).or_else(|| number::ipv6(chunk));
     let Some(length) = length else {
         return false;
     };
@@ -268,11 +277,16 @@ fn address(scanner: &mut Scanner, start: usize, until: usize) -> bool {
 /// A token or number: vendors' keys, hexadecimal and random texts, UUIDs, cards.
 fn token(scanner: &mut Scanner, start: usize, until: usize) -> bool {
     let chunk = scanner.slice(start, until);
-    let is_vendor = VENDOR_TOKENS.iter().any(|(sign, more)| {
-        chunk.len() >= sign.len() + more
-            && chunk.starts_with(sign)
-            && chunk.bytes().skip(sign.len()).any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
-    });
+    let is_vendor = chunk.len() >= SHORTEST_TOKEN
+        && VENDOR_TOKENS.iter().any(|(sign, more)| {
+            chunk.as_bytes().first() == sign.as_bytes().first()
+                && chunk.len() >= sign.len() + more
+                && chunk.starts_with(sign)
+                && chunk
+                    .bytes()
+                    .skip(sign.len())
+                    .any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+        });
     if is_vendor {
         scanner.found(Kind::Token, start, until);
         return true;
@@ -288,14 +302,18 @@ fn token(scanner: &mut Scanner, start: usize, until: usize) -> bool {
 fn host(scanner: &mut Scanner, start: usize, until: usize) -> bool {
     let chunk = scanner.slice(start, until);
     let (name, port) = chunk.split_once(':').unwrap_or((chunk, ""));
+    if name.bytes().all(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
     let port = port.split('/').next().unwrap_or_default();
     let is_port = !port.is_empty() && port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit());
-    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
+    let labels = name.split('.').count();
+    if (labels < 2 && !is_port)
+        || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
         || name.starts_with('-')
     {
         return false;
     }
-    let labels = name.split('.').count();
     let top = name.rsplit('.').next().unwrap_or_default();
     let is_lower = !name.bytes().any(|byte| byte.is_ascii_uppercase());
     let is_qualified = labels >= 3 && TOP_LABELS.contains(&top) && (is_lower || is_port);

@@ -67,9 +67,38 @@ use Cue::{
     User, Value, Verb,
 };
 
+/// Can a word be a cue, by its length and its first two letters? A cheaper question than what it announces.
+pub(super) fn may_be_cue(word: &[u8]) -> bool {
+    let [first, second, ..] = word else {
+        return false;
+    };
+    HEADS[pair(*first, *second)] >> word.len().min(31) & 1 == 1
+}
+
+/// For each pair of first letters: the lengths of the words that start with it, as bits.
+static HEADS: [u32; 1024] = {
+    let mut heads = [0; 1024];
+    let mut index = 0;
+    while index < WORDS.len() {
+        let word = WORDS[index].0.as_bytes();
+        assert!(word.len() >= 2 && word.len() < 32);
+        heads[pair(word[0], word[1])] |= 1 << word.len();
+        index += 1;
+    }
+    heads
+};
+
+/// The low bits of two letters, in which capitals and small letters are the same.
+const fn pair(first: u8, second: u8) -> usize {
+    ((first & 31) as usize) << 5 | (second & 31) as usize
+}
+
+/// What each word announces.
+pub(super) static CUES: Words<Cue, 1024> = Words::new(WORDS);
+
 /// The words.
 #[rustfmt::skip]
-pub(super) static CUES: Words<Cue, 1024> = Words::new(&[
+const WORDS: &[(&str, Cue)] = &[
     ("password", Credential), ("passwd", Credential), ("passwort", Credential), ("pwd", Credential), ("pass", Credential),
     ("passphrase", Credential), ("secret", Credential), ("token", Credential), ("apikey", Credential), ("api_key", Credential),
     ("accesskey", Credential), ("access_key", Credential), ("accountkey", Credential), ("secretkey", Credential),
@@ -130,4 +159,4 @@ pub(super) static CUES: Words<Cue, 1024> = Words::new(&[
     ("gmbh", Company), ("ltd", Company), ("llc", Company), ("inc", Company), ("plc", Company), ("roles", User), ("__construct", Constructor), ("mysqli_connect", Constructor), ("pg_connect", Constructor), ("oci_connect", Constructor),
     ("sqlsrv_connect", Constructor), ("line", Line),
     ("enotfound", Host), ("eai_again", Host), ("econnrefused", Host), ("connecting", Host), ("username", User), ("duplicata", Value), ("duplicada", Value),
-]);
+];

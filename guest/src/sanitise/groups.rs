@@ -3,6 +3,7 @@
 use super::cues::Cue;
 use super::finding::Kind;
 use super::scan::{Scanner, mark_length};
+use super::signs::Signs;
 use super::{instruction, mongo, pair};
 
 impl<'t> Scanner<'t> {
@@ -31,14 +32,13 @@ impl<'t> Scanner<'t> {
         let next = if from <= at && found.is_none_or(|found| found >= at) {
             found
         } else {
-            let rest = self.rest(at);
-            let next = signs.iter().filter_map(|sign| rest.find(sign)).min().map(|length| at + length);
+            let next = signs.first(self.rest_bytes(at)).map(|length| at + length);
             *self.searches.get_mut(slot)? = (at, next);
             next
         }?;
         let line = self.slice(next, self.line_end(next));
         let line = line.get(..line.find(again).unwrap_or(line.len())).unwrap_or_default();
-        let last = signs.iter().filter_map(|sign| line.rfind(sign)).max().unwrap_or(0);
+        let last = signs.last(line.as_bytes()).unwrap_or(0);
         Some(next + last)
     }
 
@@ -162,11 +162,13 @@ pub(super) enum Search {
 
 impl Search {
     /// The signs, and the words that start the next message of the same sort.
-    const fn signs(self) -> (&'static [&'static str], &'static str) {
+    const fn signs(self) -> (&'static Signs, &'static str) {
+        static ENTRY: Signs = Signs::new(&["' for key", "' für Schl", "' pour la"]);
+        static NEAR: Signs = Signs::new(&["\": syntax", "' at line", "' à la ligne"]);
         match self {
-            Search::Entry => (&["' for key", "' für Schl", "' pour la"], "ntry '"),
-            Search::Near => (&["' at line", "\": syntax", "' à la ligne"], "near '"),
-            Search::Key => (pair::KEY_TAILS, "Key ("),
+            Search::Entry => (&ENTRY, "ntry '"),
+            Search::Near => (&NEAR, "near '"),
+            Search::Key => (&pair::KEY_TAILS, "Key ("),
         }
     }
 }

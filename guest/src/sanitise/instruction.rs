@@ -39,7 +39,7 @@ const MARKUP: &[&str] = &[
 ];
 
 /// Sentences by their first word: one of the second list must follow within the next words, and, if any, one of the third.
-const SENTENCES: &[(&str, &[&str], &[&str])] = &[
+const SENTENCES: &[Sentence] = &[
     (
         "ignore",
         &[
@@ -80,6 +80,9 @@ const SENTENCES: &[(&str, &[&str], &[&str])] = &[
     ("tell", &["user"], &["that", "it", "to"]),
     ("reveal", &["your", "the"], &["prompt", "instructions", "secret", "secrets", "password", "credentials"]),
 ];
+
+/// The first word of a sentence, and the words after it.
+type Sentence = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 /// What such sentences want ignored.
 const ORDERS: &[&str] = &[
@@ -127,16 +130,14 @@ pub(super) fn sentence(scanner: &mut Scanner, start: usize, end: usize) -> bool 
         && scanner.byte(end) == b':'
         && scanner.byte(end + 1) == b' '
         && starts_sentence(scanner, start);
-    let mut words = [""; WORDS];
-    let window = scanner.slice(end, scanner.text.floor_char_boundary(end + 120));
-    let found = window.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.iter_mut().zip(found).for_each(|(slot, word)| *slot = word);
-    let has = |wanted: &[&str], reach: usize| {
-        words.iter().take(reach).any(|word| wanted.iter().any(|known| known.eq_ignore_ascii_case(word)))
-    };
-    let is_sentence = SENTENCES.iter().any(|(first, second, third)| {
-        let reach = if third.is_empty() { 1 } else { 4 };
-        first.eq_ignore_ascii_case(word) && has(second, reach) && (third.is_empty() || has(third, WORDS))
+    let is_first = |(first, ..): &&Sentence| first.eq_ignore_ascii_case(word);
+    let is_sentence = SENTENCES.iter().find(is_first).is_some_and(|(_, second, third)| {
+        let window = scanner.slice(end, scanner.text.floor_char_boundary(end + 120));
+        let words = window.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+        let has = |wanted: &[&str], reach: usize| {
+            words.clone().take(reach).any(|word| wanted.iter().any(|known| known.eq_ignore_ascii_case(word)))
+        };
+        has(second, if third.is_empty() { 1 } else { 4 }) && (third.is_empty() || has(third, WORDS))
     });
     if is_role || is_sentence {
         scanner.found(Kind::Instruction, start, scanner.bytes.len());

@@ -8,6 +8,7 @@ use super::find;
 use super::finding::{Finding, Kind, Level};
 use super::mongo;
 use super::scan::mark_length;
+use super::signs::Signs;
 
 /// How deep JSON in strings of JSON is followed.
 const NESTING: u8 = 3;
@@ -16,17 +17,17 @@ const NESTING: u8 = 3;
 const DEPTH: usize = 128;
 
 /// Texts by which an object is an error's and not any data.
-const ERROR_SIGNS: &[&str] = &[
-    "\"message\"",
-    "\"error\"",
+static ERROR_SIGNS: Signs = Signs::new(&[
+    "Error",
+    "Exception",
     "\"errmsg\"",
     "\"errno\"",
-    "\"stack\"",
-    "Exception",
-    "Error",
+    "\"error\"",
+    "\"message\"",
     "\"sqlState\"",
+    "\"stack\"",
     "\"writeErrors\"",
-];
+]);
 
 /// Keys whose values are prose, although the word announces a value elsewhere.
 const PROSE_KEYS: &[&str] = &[
@@ -141,7 +142,7 @@ pub(super) fn scan(text: &str, level: Level, nesting: u8) -> Option<Vec<Finding>
         push(&mut found, Kind::Sql, start, text.trim_end().len() - 1);
         return Some(found);
     }
-    let is_error = ERROR_SIGNS.iter().any(|sign| text.contains(sign));
+    let is_error = ERROR_SIGNS.first(text.as_bytes()).is_some();
     let mut found = Vec::new();
     // The cue that the innermost key gave, and that of every open object or array.
     let mut cues = [Cue::None; DEPTH];

@@ -1,5 +1,6 @@
 //! A lexer for SQL in any dialect: linear, total, and in doubt it reads a literal.
 
+use super::bytes::{self, bits};
 use super::dialect::{Backslash, Dialect, DoubleQuotes, Traits};
 
 /// What a token is.
@@ -148,10 +149,14 @@ impl<'t> Lexer<'t> {
 
     /// The end of a word; a `$` is part of it only in front of a letter or digit.
     fn word_end(&self, mut at: usize) -> usize {
-        while is_word(self.byte(at)) || (self.byte(at) == b'$' && self.byte(at + 1).is_ascii_alphanumeric()) {
+        loop {
+            let rest = self.bytes.get(at..).unwrap_or_default();
+            at += rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
+            if self.byte(at) != b'$' || !self.byte(at + 1).is_ascii_alphanumeric() {
+                return at;
+            }
             at += 1;
         }
-        at
     }
 
     fn number_end(&self, mut at: usize) -> usize {
@@ -169,6 +174,9 @@ impl<'t> Lexer<'t> {
     /// A word, or the literal that it prefixes: `N''`, `E''`, `X''`, `U&''`, `_utf8''`, `q'[]'`.
     fn word(&self, start: usize) -> Token {
         let end = self.word_end(start + 1);
+        if !matches!(self.byte(end), b'\'' | b'"' | b'&') {
+            return Token { kind: Kind::Word, start, end };
+        }
         let length = end - start;
         let first = self.byte(start) | 0x20;
         let (quote, is_unicode) = match (self.byte(end), self.byte(end + 1)) {
@@ -248,6 +256,9 @@ impl<'t> Lexer<'t> {
 
     fn token(&self, start: usize) -> Token {
         let byte = self.byte(start);
+        if bits(byte) & bytes::MARK != 0 {
+            return self.mark(start);
+        }
         // `#table` of T-SQL.
         if is_word_start(byte) || (byte == b'#' && self.traits.brackets) {
             return self.word(start);
@@ -347,6 +358,9 @@ impl Iterator for Lexer<'_> {
     fn next(&mut self) -> Option<Token> {
         loop {
             let byte = *self.bytes.get(self.at)?;
+            if bits(byte) & (bytes::NAME | bytes::MARK) != 0 {
+                break;
+            }
             if byte.is_ascii_whitespace() || byte == 0 {
                 self.at += 1;
             } else if let Some(end) = self.comment(self.at) {
@@ -379,10 +393,10 @@ fn is_one_of(words: &[&str], word: &[u8]) -> bool {
 }
 
 /// Can the byte be part of a word? Letters of other scripts can.
-pub(super) const fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+pub(super) fn is_word(byte: u8) -> bool {
+    bits(byte) & bytes::NAME != 0
 }
 
-const fn is_word_start(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
+fn is_word_start(byte: u8) -> bool {
+    bits(byte) & (bytes::NAME | bytes::DIGIT) == bytes::NAME
 }

@@ -4,6 +4,7 @@
 //! Every function is total and linear in its input; in doubt a text goes, it never stays. Texts above 64 KiB are read
 //! at their head and tail only, and what lies between goes.
 
+mod bytes;
 mod chunk;
 mod control;
 mod cues;
@@ -23,6 +24,7 @@ mod quotes;
 mod scan;
 mod secret;
 mod shape;
+mod signs;
 mod sql;
 mod stack;
 mod statement;

@@ -39,6 +39,10 @@ pub(super) fn ipv6(text: &str) -> Option<usize> {
         .position(|byte| !(byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')))
         .unwrap_or(text.len());
     let address = text.get(..end)?.trim_end_matches(['.', ':']);
+    let colons = address.bytes().filter(|byte| *byte == b':').count();
+    if colons != 7 && !address.contains("::") {
+        return None;
+    }
     let groups = address.split(':');
     let (mut count, mut empty, mut has_digit) = (0, 0, false);
     for (index, group) in groups.enumerate() {
@@ -67,8 +71,7 @@ pub(super) fn ipv6(text: &str) -> Option<usize> {
 /// What a chunk without words is, and how much of it. `rest` is the text from the chunk on: numbers can be written in groups.
 pub(super) fn recognise(chunk: &str, rest: &str) -> Option<(Kind, usize)> {
     let bytes = chunk.as_bytes();
-    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
-    if digits == 0 {
+    if !bytes.iter().any(u8::is_ascii_digit) {
         return None;
     }
     if let Some(length) = uuid(bytes) {
@@ -80,13 +83,16 @@ pub(super) fn recognise(chunk: &str, rest: &str) -> Option<(Kind, usize)> {
     if let Some(length) = card(rest) {
         return Some((Kind::Number, length));
     }
+    if bytes.len() < 11 {
+        return None;
+    }
     if matches!(bytes, [a, b, c, b'-', d, e, b'-', f, g, h, i, ..] if [a, b, c, d, e, f, g, h, i].iter().all(|byte| byte.is_ascii_digit()))
         && bytes.len() == 11
     {
         return Some((Kind::Number, 11));
     }
     let groups = bytes.split(|byte| *byte == b'-').map(<[u8]>::len);
-    if digits == 10 && groups.eq([3, 3, 4]) {
+    if groups.eq([3, 3, 4]) && bytes.iter().filter(|byte| byte.is_ascii_digit()).count() == 10 {
         return Some((Kind::Number, bytes.len()));
     }
     let word = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
@@ -117,6 +123,9 @@ pub(super) fn phone(bytes: &[u8]) -> Option<usize> {
 }
 
 fn uuid(bytes: &[u8]) -> Option<usize> {
+    if bytes.len() < 20 {
+        return None;
+    }
     let mut lengths = [0_usize; 5];
     let mut total = 0;
     for (slot, group) in lengths.iter_mut().zip(bytes.split(|byte| *byte == b'-')) {
@@ -198,6 +207,9 @@ fn card(rest: &str) -> Option<usize> {
             _ => break,
         }
     }
+    if !((13..=19).contains(&count) && matches!(separators, 0 | 2 | 3 | 4)) {
+        return None;
+    }
     let sum: u32 = digits
         .get(..count)?
         .iter()
@@ -214,8 +226,7 @@ fn card(rest: &str) -> Option<usize> {
             }
         })
         .sum();
-    ((13..=19).contains(&count) && sum.is_multiple_of(10) && matches!(separators, 0 | 2 | 3 | 4))
-        .then_some(end)
+    sum.is_multiple_of(10).then_some(end)
 }
 
 /// A random text: long, with capitals, small letters or many digits in turns, as no word or name has.

@@ -1,9 +1,11 @@
 //! Pairs of key and value in every notation: `key=value`, `"key": "value"`, `Key='a;b'`, `{key}`, `(a)=(b)`.
 
+use super::bytes::is_word;
 use super::cues::Cue;
 use super::finding::Kind;
 use super::groups::Search;
-use super::scan::{Scanner, is_word};
+use super::scan::Scanner;
+use super::signs::Signs;
 use super::sql;
 use super::vocabulary::is_vocabulary;
 use super::{secret, url};
@@ -240,24 +242,24 @@ fn statement(scanner: &mut Scanner, at: usize, is_equals: bool) -> bool {
 }
 
 /// How PostgreSQL goes on after the values of a key.
-pub(super) const KEY_TAILS: &[&str] = &[
+pub(super) static KEY_TAILS: Signs = Signs::new(&[
     ") already exists",
-    ") is not present",
-    ") is still referenced",
-    ") is duplicated",
-    ") is referenced",
     ") conflicts with",
-    ") violates",
-    ") existiert",
-    ") ist ",
     ") existe ",
+    ") existiert",
+    ") is duplicated",
+    ") is not present",
+    ") is referenced",
+    ") is still referenced",
+    ") ist ",
     ") n'est pas",
     ") no está",
+    ") violates",
     ") не ",
     ") уже",
     ") はすでに",
     ") 已存在",
-];
+]);
 
 /// The end of the values in `(columns)=(values)`: where the message goes on, if within the same or the next lines of
 /// it, else the line's last `)`.

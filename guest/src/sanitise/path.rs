@@ -1,9 +1,10 @@
 //! Paths of files: of POSIX, of Windows, relative ones, and files with a line.
 
+use super::bytes::is_word;
 use super::chunk;
 use super::finding::Kind;
 use super::number;
-use super::scan::{Scanner, is_word};
+use super::scan::Scanner;
 
 /// Extensions of source and data files.
 const EXTENSIONS: &[&str] = &[

@@ -1,8 +1,9 @@
 //! Texts in quotes of any sort: what they are follows from the cue before them.
 
+use super::bytes::is_word;
 use super::cues::{CUES, Cue};
 use super::finding::Kind;
-use super::scan::{Scanner, is_word};
+use super::scan::Scanner;
 use super::vocabulary::is_vocabulary;
 use super::{control, pair, sql};
 

@@ -5,8 +5,10 @@
 
 use alloc::vec::Vec;
 
-use super::cues::{CUES, Cue};
+use super::bytes::{self, bits};
+use super::cues::{CUES, Cue, may_be_cue};
 use super::finding::{Finding, Kind};
+use super::signs::Signs;
 use super::vocabulary::is_vocabulary;
 use super::{chunk, control, instruction, option, pair, path, secret, sql, stack};
 
@@ -15,15 +17,15 @@ const CUE_LASTS: u8 = 3;
 
 /// Texts that only drivers and servers write. In a text with one of them a quoted text without a cue is a value.
 #[rustfmt::skip]
-const DRIVER_SIGNS: &[&str] = &[
-    "SQLSTATE", "ERROR:", "FATAL:", "DETAIL:", "CONTEXT:", "ORA-", "Error:", "Exception", "E11000", "errno", "violates", "Duplicate ", "duplicate key",
-    "SQL syntax", "SQL Server", "syntax error", "FEHLER:", "ERREUR:", "ERRORE:", "ERRO:", "ОШИБКА:", "错误:", "오류:", "エラー:", "Code: ", "ERR ",
-    "conflicted with", "LINE ", "Error from server", "pq: ", "ER_", "Access denied", "Login failed", "authentication failed", "ailed to connect",
-    "could not translate", "not authorized on", "ould not connect", "does not exist", "invalid input", "out of range", "alformed", "nrecognized",
-    "ould not convert", "annot parse", "ailed to parse", "onversion failed", "ncorrect ", "verflow", "getaddrinfo", "ECONNREFUSED", "NOPERM",
-    "has no ", "Provided username", "no viable alternative", "_exception", "Bad double", "Bad int64", "Bad timestamp", "Bad date", "Bad bool", "Duplicata", "uplicada",
-    "unauthorized for", "truncated", "Unclosed quotation", "annot open",
-];
+static DRIVER_SIGNS: Signs = Signs::new(&[
+    "Access denied", "Bad bool", "Bad date", "Bad double", "Bad int64", "Bad timestamp", "CONTEXT:", "Code: ", "DETAIL:", "Duplicata", "Duplicate ",
+    "E11000", "ECONNREFUSED", "ERR ", "ERREUR:", "ERRO:", "ERROR:", "ERRORE:", "ER_", "Error from server", "Error:", "Exception", "FATAL:",
+    "FEHLER:", "LINE ", "Login failed", "NOPERM", "ORA-", "Provided username", "SQL Server", "SQL syntax", "SQLSTATE", "Unclosed quotation",
+    "_exception", "ailed to connect", "ailed to parse", "alformed", "annot open", "annot parse", "authentication failed", "conflicted with",
+    "could not translate", "does not exist", "duplicate key", "errno", "getaddrinfo", "has no ", "invalid input", "ncorrect ",
+    "no viable alternative", "not authorized on", "nrecognized", "onversion failed", "ould not connect", "ould not convert", "out of range", "pq: ",
+    "syntax error", "truncated", "unauthorized for", "uplicada", "verflow", "violates", "ОШИБКА:", "エラー:", "错误:", "오류:",
+]);
 
 /// The state of a walk.
 pub(super) struct Scanner<'t> {
@@ -49,6 +51,8 @@ pub(super) struct Scanner<'t> {
     /// A line's range, and whether it or the one before is a driver's.
     pub(super) driver_line: (usize, usize, bool),
     pub(super) is_ascii: Option<bool>,
+    /// Is there a `^` anywhere?
+    pub(super) has_caret: Option<bool>,
 }
 
 /// Finds what must not be seen in a text that is not JSON.
@@ -120,6 +124,7 @@ impl<'t> Scanner<'t> {
             searches: [(usize::MAX, None); 3],
             driver_line: (0, 0, false),
             is_ascii: None,
+            has_caret: None,
         }
     }
 
@@ -171,8 +176,7 @@ impl<'t> Scanner<'t> {
         let line = self.line_start(self.at);
         let before = self.line_start(line.saturating_sub(1));
         let end = self.line_end(self.at);
-        let text = self.slice(before, end);
-        let is_driver = DRIVER_SIGNS.iter().any(|sign| text.contains(sign));
+        let is_driver = DRIVER_SIGNS.first(self.bytes.get(before..end).unwrap_or_default()).is_some();
         self.driver_line = (line, end, is_driver);
         is_driver
     }
@@ -186,6 +190,12 @@ impl<'t> Scanner<'t> {
     pub(super) fn is_localised(&mut self) -> bool {
         let text = self.text;
         !*self.is_ascii.get_or_insert_with(|| text.is_ascii())
+    }
+
+    /// Can there be a caret under an excerpt of a statement?
+    pub(super) fn has_caret(&mut self) -> bool {
+        let bytes = self.bytes;
+        *self.has_caret.get_or_insert_with(|| bytes.contains(&b'^'))
     }
 
     /// Was a finding of this kind made already?
@@ -242,22 +252,63 @@ impl<'t> Scanner<'t> {
     }
 
     /// The end of the run of letters, digits and underscores from `at` on; a hidden character ends it.
-    pub(super) fn word_end(&self, mut at: usize) -> usize {
-        while is_word(self.byte(at)) && (self.byte(at) < 0x80 || control::hidden(self, at).is_none()) {
+    pub(super) fn word_end(&self, at: usize) -> usize {
+        self.word_run(at).0
+    }
+
+    /// The end of a word, and the union of its bytes' bits.
+    fn word_run(&self, mut at: usize) -> (usize, u16) {
+        let mut union = 0;
+        while let Some(byte) = self.bytes.get(at) {
+            let bits = bits(*byte);
+            if bits & bytes::WORD == 0 || (bits & bytes::HIGH != 0 && control::hidden(self, at).is_some()) {
+                break;
+            }
+            union |= bits;
             at += 1;
         }
-        at
+        (at, union)
+    }
+
+    /// Goes over words that say nothing: letters alone, no cue, no key, and no part of a chunk.
+    fn skip_words(&mut self) {
+        while self.cue == Cue::None {
+            let rest = self.rest_bytes(self.at);
+            let end = rest.iter().position(|byte| bits(*byte) & bytes::LETTER == 0).unwrap_or(rest.len());
+            let (word, behind) = rest.split_at_checked(end).unwrap_or_default();
+            let (end, next) = match behind {
+                [b' ', next, ..] => (end + 1, *next),
+                [b',' | b';' | b'.', b' ', ..] => (end + 2, 0),
+                [next, ..] if bits(*next) & (bytes::WORD | bytes::JOINT) != 0 => return,
+                [next, ..] => (end, *next),
+                [] => (end, 0),
+            };
+            if word.is_empty()
+                || bits(next) & bytes::SEPARATOR != 0
+                || (may_be_cue(word) && CUES.get(word).is_some())
+            {
+                return;
+            }
+            self.at += end;
+        }
     }
 
     pub(super) fn word(&mut self) {
+        let first = self.at;
+        self.skip_words();
         let start = self.at;
-        let end = self.word_end(start + 1);
-        let next = self.byte(end);
-        let joins =
-            matches!(next, b'.' | b':' | b'/' | b'\\' | b'@' | b'=' | b'-' | b'+' | b'%' | b'#' | b'~');
+        if start > first && bits(self.byte(start)) & (bytes::LETTER | bytes::DIGIT) == 0 {
+            return;
+        }
+        let (end, inside) = self.word_run(start + 1);
+        let has_digit = (inside | bits(self.byte(start))) & bytes::DIGIT != 0;
+        let joins = bits(self.byte(end)) & bytes::JOINT != 0
+            && !matches!(self.byte(end + 1), 0 | b' ' | b'\n' | b'"' | b'\'');
         let word = self.bytes.get(start..end).unwrap_or_default();
-        let joins = joins && !matches!(self.byte(end + 1), 0 | b' ' | b'\n' | b'"' | b'\'');
-        if start >= self.analysed && (joins || self.is_telling(word, end)) && chunk::chunk(self, start, end) {
+        if start >= self.analysed
+            && (joins || (has_digit && self.is_telling(word, end)))
+            && chunk::chunk(self, start, end)
+        {
             return;
         }
         self.at = end;
@@ -266,7 +317,7 @@ impl<'t> Scanner<'t> {
             None if self.is_key(end) && secret::is_secret_key(word) => {
                 pair::pair(self, Cue::Credential, start, end);
             }
-            None if self.rest(end).starts_with(": Authentication failed") => {
+            None if self.byte(end) == b':' && self.rest(end).starts_with(": Authentication failed") => {
                 self.found(Kind::User, start, end)
             }
             None => {
@@ -282,11 +333,8 @@ impl<'t> Scanner<'t> {
         matches!(self.byte(self.skip_blanks(end)), b'=' | b':' | b'"' | b'\'' | b'\\')
     }
 
-    /// Can a word that stands alone be more than a word: has it digits, and enough of them or others beside them?
+    /// Can a word with digits that stands alone be more than a word: has it enough of them, or others beside them?
     fn is_telling(&self, word: &[u8], end: usize) -> bool {
-        if !word.iter().any(u8::is_ascii_digit) {
-            return false;
-        }
         let is_group = word.len() == 4 && self.byte(end) == b' ' && self.byte(end + 1).is_ascii_digit();
         word.len() >= 9 || is_group || !word.iter().all(u8::is_ascii_digit)
     }
@@ -356,14 +404,10 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// Can the byte be part of a word?
-pub(super) const fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
-}
-
 /// The length of the typed mark that a text starts with.
 pub(super) fn mark_length(text: &str) -> Option<usize> {
-    Kind::ALL.iter().find_map(|kind| text.starts_with(kind.mark()).then(|| kind.mark().len()))
+    let has = |kind: &&Kind| text.starts_with(kind.mark());
+    text.starts_with('[').then(|| Kind::ALL.iter().find(has).map(|kind| kind.mark().len()))?
 }
 
 /// Does the text hold nothing but marks, white space and punctuation?

@@ -1,9 +1,10 @@
 //! The values of secrets: in doubt about their end, they are long.
 
+use super::bytes::is_word;
 use super::cues::Cue;
 use super::finding::Kind;
 use super::pair::{Separator, says_nothing};
-use super::scan::{Scanner, is_word, mark_length};
+use super::scan::{Scanner, mark_length};
 use super::vocabulary::is_vocabulary;
 
 /// A secret: in doubt about its end, it is long.
@@ -110,20 +111,15 @@ fn token_end(scanner: &Scanner, start: usize, in_list: bool, in_query: bool) -> 
 
 /// Does a key that the table does not hold name a secret: `clientSecret`, `redis_auth_token`, `secret_access_key`?
 pub(super) fn is_secret_key(word: &[u8]) -> bool {
-    const TAILS: &[&str] = &[
-        "password",
-        "passwd",
-        "passwort",
-        "secret",
-        "token",
-        "passphrase",
-        "apikey",
-        "secretkey",
-        "_pwd",
-        "_pass",
-        "credentials",
-        "dsn",
-    ];
+    let tails: &[&str] = match word.last().map(u8::to_ascii_lowercase) {
+        Some(b'd') => &["password", "passwd", "_pwd"],
+        Some(b'e') => &["passphrase"],
+        Some(b'n') => &["token", "dsn"],
+        Some(b's') => &["_pass", "credentials"],
+        Some(b't') => &["passwort", "secret"],
+        Some(b'y') => &["apikey", "secretkey"],
+        _ => return false,
+    };
     let ends = |tail: &str| {
         word.len()
             .checked_sub(tail.len())
@@ -136,7 +132,7 @@ pub(super) fn is_secret_key(word: &[u8]) -> bool {
                 .iter()
                 .any(|part| contains(word, part))
     };
-    TAILS.iter().any(|tail| ends(tail)) || is_compound_key()
+    tails.iter().any(|tail| ends(tail)) || is_compound_key()
 }
 
 fn contains(word: &[u8], part: &str) -> bool {

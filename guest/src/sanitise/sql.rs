@@ -4,7 +4,9 @@ use super::dialect::Dialect;
 use super::finding::Kind;
 use super::lexer::{self, Lexer};
 use super::scan::Scanner;
+use super::signs::Signs;
 use super::vocabulary::is_vocabulary;
+use super::words::Words;
 
 /// How much of a text is looked at to see whether it is a statement, in bytes.
 const WINDOW: usize = 600;
@@ -57,51 +59,56 @@ const OBJECTS: &[&str] = &[
     "TASK",
 ];
 
-/// Verbs that start a statement.
-const VERBS: &[&str] = &[
-    "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "UPSERT", "CREATE", "ALTER", "DROP",
-    "TRUNCATE", "GRANT", "REVOKE", "WITH", "CALL", "EXEC", "EXECUTE", "DECLARE", "COPY", "ATTACH", "EXPLAIN",
-    "BEGIN", "SET", "SHOW", "PRAGMA", "USE", "LOCK", "VALUES",
-];
+/// Words that start a statement, with the number of tokens that tell whether one follows.
+#[rustfmt::skip]
+static VERBS: Words<usize, 64> = Words::new(&[
+    ("SELECT", 80), ("UPDATE", 80), ("COPY", 80), ("GRANT", 12), ("REVOKE", 12), ("INSERT", 4), ("REPLACE", 4), ("MERGE", 4),
+    ("UPSERT", 4), ("WITH", 4), ("SET", 4), ("DELETE", 3), ("CREATE", 3), ("ALTER", 3), ("DROP", 3), ("TRUNCATE", 3), ("CALL", 3),
+    ("EXEC", 3), ("EXECUTE", 3), ("ATTACH", 2), ("DECLARE", 2), ("IDENTIFIED", 2), ("EXPLAIN", 1), ("BEGIN", 1), ("SHOW", 1),
+    ("PRAGMA", 1), ("USE", 1), ("LOCK", 1), ("VALUES", 1),
+]);
+
+/// Words that stand in front of a statement.
+const PREFIXES: &[&str] = &["EXPLAIN", "BEGIN"];
 
 /// Where a message goes on behind a statement, if not inside one of its literals.
-const BOUNDARIES: &[&str] = &[
-    "\nDETAIL",
-    "\nHINT",
-    "\nCONTEXT",
-    "\nPL/pgSQL",
-    "\n    at ",
+static BOUNDARIES: Signs = Signs::new(&[
     "\n\tat ",
+    "\n         ^",
+    "\n    at ",
     "\n  File ",
-    "\nTraceback",
+    "\n  Position",
     "\n#",
-    "(Background on this error",
-    "]; nested exception",
-    "; nested exception",
+    "\nBindings",
+    "\nCONTEXT",
+    "\nDETAIL",
+    "\nERREUR",
+    "\nERROR",
+    "\nError Code",
+    "\nFEHLER",
+    "\nHINT",
+    "\nLocation",
+    "\nPL/pgSQL",
+    "\nPosition",
+    "\nStatement",
+    "\nTraceback",
     "### Cause",
     "### The error",
+    "(Background on this error",
+    ") (SQLSTATE",
+    ", BindVars",
+    ". (CANNOT_",
+    ". (ILLEGAL_",
+    ". (NO_SUCH",
+    ". (SYNTAX_",
+    ". (TYPE_",
+    ". (UNKNOWN_",
+    "; nested exception",
     "[parameters:",
     "[params:",
-    "\nPosition",
-    "\n  Position",
-    "\nError Code",
-    "\nBindings",
-    "\nStatement",
-    "\nLocation",
-    ") (SQLSTATE",
     "] [parameters",
-    ". (UNKNOWN_",
-    ". (CANNOT_",
-    ". (SYNTAX_",
-    ". (NO_SUCH",
-    ". (TYPE_",
-    ". (ILLEGAL_",
-    "\nERROR",
-    "\nERREUR",
-    "\nFEHLER",
-    ", BindVars",
-    "\n         ^",
-];
+    "]; nested exception",
+]);
 
 /// A word that can start a statement stands at `start`.
 pub(super) fn verb(scanner: &mut Scanner, start: usize) -> bool {
@@ -168,27 +175,34 @@ pub(super) fn star(scanner: &mut Scanner) {
 
 /// Does the text start with a verb?
 pub(super) fn starts_with_verb(text: &str) -> bool {
-    let word = first_word(text);
-    VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(word))
+    VERBS.get(first_word(text).as_bytes()).is_some()
 }
 
 fn first_word(text: &str) -> &str {
     let text = text.trim_start();
-    text.split(|letter: char| !letter.is_ascii_alphabetic()).next().unwrap_or_default()
+    let end = text.bytes().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(text.len());
+    text.get(..end).unwrap_or_default()
 }
 
 /// Has the text the structure of a statement from its first word on? Prose that starts with such a verb has not.
 pub(super) fn is_statement(text: &str) -> bool {
-    if !starts_with_verb(text) && !first_word(text).eq_ignore_ascii_case("identified") {
-        return false;
+    let word = first_word(text);
+    if PREFIXES.iter().any(|prefix| prefix.eq_ignore_ascii_case(word)) {
+        let rest = text.trim_start().get(word.len()..).unwrap_or_default();
+        return VERBS.get(first_word(rest).as_bytes()).is_some_and(|reach| has_structure(rest, reach));
     }
+    VERBS.get(word.as_bytes()).is_some_and(|reach| has_structure(text, reach))
+}
+
+/// Have the first tokens of a text, a verb in front, the structure of a statement?
+fn has_structure(text: &str, reach: usize) -> bool {
     let window = text.get(..text.floor_char_boundary(WINDOW)).unwrap_or(text);
     let mut words = [""; 12];
     let mut has_marks = false;
     let mut from = None;
     let mut set = None;
     let mut has_equals = false;
-    for (index, token) in Lexer::new(window, Dialect::Postgresql).take(80).enumerate() {
+    for (index, token) in Lexer::new(window, Dialect::Postgresql).take(reach).enumerate() {
         let word = window.get(token.start..token.end).unwrap_or_default();
         if let Some(slot) = words.get_mut(index) {
             *slot = word;
@@ -250,9 +264,6 @@ pub(super) fn is_statement(text: &str) -> bool {
     if verb_is("WITH") {
         return (is(second, "AS") && third == "(") || is(first, "RECURSIVE");
     }
-    if verb_is("EXPLAIN") || verb_is("BEGIN") {
-        return is_statement(text.trim_start().get(verb.len()..).unwrap_or_default());
-    }
     if verb_is("IDENTIFIED") {
         return is(first, "BY") || is(first, "WITH") || is(first, "USING");
     }
@@ -313,8 +324,7 @@ pub(super) fn boundary(scanner: &Scanner, start: usize, mut is_literal: bool) ->
         match byte {
             b'\'' => is_literal = !is_literal,
             b'\n' | b'(' | b']' | b';' | b'#' | b'[' | b')' | b'.' | b',' if !is_literal => {
-                let rest = scanner.rest_bytes(at);
-                if BOUNDARIES.iter().any(|sign| rest.starts_with(sign.as_bytes())) {
+                if BOUNDARIES.start(scanner.rest_bytes(at)) {
                     return at;
                 }
             }

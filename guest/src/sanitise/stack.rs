@@ -19,18 +19,25 @@ const STARTS: &[&str] = &[
 pub(super) fn line(scanner: &mut Scanner) {
     let line = scanner.at;
     let start = scanner.skip_blanks(line);
-    let rest = scanner.rest(start);
     if is_excerpt(scanner, start) {
         let end = scanner.line_end(start);
         let label =
             scanner.slice(start, end).find(": ").filter(|found| *found < 24).map_or(0, |found| found + 2);
         return scanner.found(Kind::Sql, start + label, end);
     }
-    let Some(sign) = STARTS.iter().find(|sign| rest.starts_with(**sign)) else {
+    let first = scanner.byte(start);
+    if first == b'#' || first.is_ascii_digit() {
         if is_numbered(scanner, start) || is_source(scanner, start) {
             let end = scanner.line_end(start);
             scanner.found(Kind::Stack, start, end);
         }
+        return;
+    }
+    let rest = scanner.rest_bytes(start);
+    let Some(sign) = STARTS
+        .iter()
+        .find(|sign| sign.as_bytes().first() == Some(&first) && rest.starts_with(sign.as_bytes()))
+    else {
         return;
     };
     let end = scanner.line_end(start);
@@ -64,9 +71,12 @@ pub(super) fn line(scanner: &mut Scanner) {
 }
 
 /// Is the line an excerpt of a statement: `LINE 1: …` in any language, with a caret under it?
-fn is_excerpt(scanner: &Scanner, start: usize) -> bool {
-    if scanner.rest(start).starts_with("LINE ") {
+fn is_excerpt(scanner: &mut Scanner, start: usize) -> bool {
+    if scanner.rest_bytes(start).starts_with(b"LINE ") {
         return true;
+    }
+    if !scanner.has_caret() {
+        return false;
     }
     let end = scanner.line_end(start);
     let under = scanner.skip_blanks(end + 1);

@@ -5,6 +5,7 @@ use alloc::string::String;
 use super::cut;
 use super::dialect::Dialect;
 use super::{mongo, shape};
+use crate::hash::Hash;
 
 /// The operation word of a statement that starts with no known verb.
 pub(super) const OTHER: &str = "OTHER";
@@ -35,7 +36,7 @@ pub fn fingerprint(statement: &str, dialect: Dialect) -> Fingerprint {
         shape.text.push_str(" …");
     }
     Fingerprint {
-        fingerprint: hex(hash(shape.text.as_bytes())),
+        fingerprint: hex(Hash::new().long(&shape.text).finish()),
         shape: shape.text,
         operation: String::from(shape.operation),
         summary: shape.summary,
@@ -72,23 +73,10 @@ fn shape(statement: &str, dialect: Dialect) -> Shape {
     shape::write(statement, dialect)
 }
 
-/// A 64-bit hash, eight bytes at a time: multiply and rotate, then MurmurHash3's finaliser.
-fn hash(bytes: &[u8]) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut hash = FACTOR ^ bytes.len() as u64;
-    let (words, rest) = bytes.as_chunks();
-    let mut last = [0; 8];
-    last.iter_mut().zip(rest).for_each(|(slot, byte)| *slot = *byte);
-    for word in words.iter().chain([&last]) {
-        hash = (hash.rotate_left(23) ^ u64::from_le_bytes(*word)).wrapping_mul(FACTOR);
-    }
-    for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
-        hash = (hash ^ (hash >> 33)).wrapping_mul(factor);
-    }
-    hash ^ (hash >> 33)
-}
-
 fn hex(hash: u64) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    (0..16).rev().map(|nibble| char::from(DIGITS[(hash >> (nibble * 4)) as usize & 15])).collect()
+    let mut digits = [0; 16];
+    for (place, digit) in digits.iter_mut().rev().enumerate() {
+        *digit = b"0123456789abcdef"[(hash >> (place * 4)) as usize & 15];
+    }
+    String::from(str::from_utf8(&digits).unwrap_or_default())
 }

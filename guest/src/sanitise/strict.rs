@@ -2,9 +2,10 @@
 
 use alloc::vec::Vec;
 
+use super::bytes::is_word;
 use super::cues::{CUES, Cue};
 use super::finding::{Finding, Kind};
-use super::scan::{is_word, mark_length};
+use super::scan::mark_length;
 use super::vocabulary::is_vocabulary;
 
 /// Words before a number that make it a code.
@@ -39,16 +40,16 @@ fn words(text: &str, start: usize, end: usize, found: &mut Vec<Finding>) {
             names_next = false;
             continue;
         }
-        if !is_piece(byte(at)) {
+        if !is_word(byte(at)) {
             names_next &= byte(at).is_ascii_whitespace() || matches!(byte(at), b'"' | b'\'' | b'`');
             at += 1;
             continue;
         }
         let mut until = at;
         // A dot, hyphen or apostrophe inside belongs to the word.
-        while is_piece(byte(until))
+        while is_word(byte(until))
             || (matches!(byte(until), b'.' | b'-' | b'\'' | b'/' | b'@' | b':' | b'#' | b'=' | b'\\')
-                && is_piece(byte(until + 1)))
+                && is_word(byte(until + 1)))
         {
             until += 1;
         }
@@ -112,8 +113,4 @@ fn join(text: &str, found: &mut Vec<Finding>, kind: Kind, start: usize, end: usi
         return;
     }
     found.push(Finding { kind, start: start as u32, end: end as u32 });
-}
-
-const fn is_piece(byte: u8) -> bool {
-    is_word(byte)
 }

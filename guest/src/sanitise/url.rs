@@ -1,8 +1,8 @@
 //! URLs and connection strings.
 
-use super::chunk::is_chunk;
+use super::bytes::{self, bits, is_word};
 use super::finding::Kind;
-use super::scan::{Scanner, is_word};
+use super::scan::Scanner;
 
 /// Hosts of documentation: links that servers and drivers put into their own messages.
 const DOCUMENTATION: &[&str] = &[
@@ -42,8 +42,8 @@ const DOCUMENTATION: &[&str] = &[
 /// Schemes without `//` that carry credentials or hosts.
 pub(super) fn scheme(chunk: &str) -> Option<&'static str> {
     ["jdbc:", "arn:", "cubrid:", "urn:ietf", "odbc:"].into_iter().find(|scheme| {
-        chunk.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme))
-            && chunk.len() > scheme.len() + 6
+        chunk.len() > scheme.len() + 6
+            && chunk.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme))
     })
 }
 
@@ -81,7 +81,12 @@ pub(super) fn url(scanner: &mut Scanner, start: usize) -> bool {
     {
         end += at
             + 1
-            + word.get(at + 1..).unwrap_or_default().bytes().take_while(|byte| is_chunk(*byte)).count();
+            + word
+                .get(at + 1..)
+                .unwrap_or_default()
+                .bytes()
+                .take_while(|byte| bits(*byte) & bytes::CHUNK != 0)
+                .count();
     }
     let url = scanner.slice(start, end);
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));

@@ -25,8 +25,14 @@ impl<T: Copy, const SLOTS: usize> Words<T, SLOTS> {
     }
 
     /// The value of a word and the word in the table's spelling; ASCII case does not matter.
+    #[inline]
     pub(super) fn entry(&self, word: &[u8]) -> Option<(&'static str, T)> {
-        let mut slot = hash(word) as usize & (SLOTS - 1);
+        let slot = hash(word) as usize & (SLOTS - 1);
+        if *self.slots.get(slot)? == 0 { None } else { self.probe(slot, word) }
+    }
+
+    /// The entry of a word, from its slot on.
+    fn probe(&self, mut slot: usize, word: &[u8]) -> Option<(&'static str, T)> {
         loop {
             let index = usize::from(*self.slots.get(slot)?).checked_sub(1)?;
             let (spelling, value) = self.entries.get(index)?;
@@ -38,20 +44,29 @@ impl<T: Copy, const SLOTS: usize> Words<T, SLOTS> {
     }
 
     /// The value of a word.
+    #[inline]
     pub(super) fn get(&self, word: &[u8]) -> Option<T> {
         self.entry(word).map(|(_, value)| value)
     }
 }
 
-/// FNV-1a over at most the first twelve bytes and the length, blind to ASCII case.
+/// A hash of a word's length and of up to eight bytes at each of its ends, blind to ASCII case.
+#[inline]
 const fn hash(word: &[u8]) -> u32 {
-    let mut hash = 0x811c_9dc5 ^ word.len() as u32;
-    let mut index = 0;
-    while index < word.len() && index < 12 {
-        hash = (hash ^ (word[index] | 0x20) as u32).wrapping_mul(0x0100_0193);
-        index += 1;
-    }
-    hash ^ (hash >> 15)
+    const BLIND: u64 = 0x2020_2020_2020_2020;
+    let (head, tail) = match (word.first_chunk(), word.last_chunk()) {
+        (Some(head), Some(tail)) => (u64::from_le_bytes(*head), u64::from_le_bytes(*tail)),
+        _ => match (word.first_chunk(), word.last_chunk(), word) {
+            (Some(head), Some(tail), _) => {
+                (u32::from_le_bytes(*head) as u64, u32::from_le_bytes(*tail) as u64)
+            }
+            (_, _, [first, .., last]) => ((*first as u64) << 8 | *last as u64, word[1] as u64),
+            (_, _, [only]) => (*only as u64, 0),
+            _ => (0, 0),
+        },
+    };
+    let mixed = (head | BLIND) ^ (tail | BLIND).rotate_left(21) ^ word.len() as u64;
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u32
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ const UNITS: &[&str] = &[
     "'", "\"", "`", "''", "-'a", "\" ", "' '", "«", "» ", "(", ")", ")=(", ")=(x)\n", "[", "{", "{{", "[[value]", "[value]'",
     "a=b;", "key=/", "password=", "password='", "password=\\\"", "pwd={", "user=\"://", "host:host:", "user:a::", "Pwd=a b;",
     "near '", "near 'x' ", "Duplicate entry 'x' ", "dup key: {", "value is (", "contains (", "Key (a)=(b) ", "ERROR: \"", "user 'a",
-    "select ", "SELECT * FROM ", "insert into a ", "WITH a AS (", "* from ", "[SQL: select 1 ", "[parameters: {", "LINE 1: a\n",
+    "select ", "explain ", "explain select ", "SELECT * FROM ", "insert into a ", "WITH a AS (", "* from ", "[SQL: select 1 ", "[parameters: {", "LINE 1: a\n",
     "://", "a://b", "http://a@", "a@", "a@b.", "1.", ".", "/a", "\\a", "C:\\a ", "~/", "::", "1:", "a:1 ", "0x1", "eyJ", "4111 ", "DE89",
     "$a", "$$", "$a$", "/*", "*/", "--", "-- a\n", "#", "q'[", "E'\\", "a.", "a,", "(1),", "VALUES (", "IN (", "begin ", "user ", "at ",
     "{\"a\":", "[1,", "\"a\":\"", "\\u0041", "{\"sql\":\"", "\u{1b}[", "\u{1b}]", "\u{202e}", "<", "</tool", "ignore all ", "you are ",
