@@ -1,6 +1,7 @@
 //! Chunks: runs of characters without white space and brackets, told by their shape: addresses, paths, tokens, numbers.
 
 use super::bytes::{self, bits, is_word};
+use super::cues::Cue;
 use super::finding::Kind;
 use super::number;
 use super::scan::Scanner;
@@ -152,6 +153,10 @@ pub(super) fn chunk(scanner: &mut Scanner, start: usize, end: usize) -> bool {
         return false;
     }
     let bytes = chunk.as_bytes();
+    if scanner.cue == Cue::None && number::is_moment(bytes) {
+        scanner.at = until;
+        return true;
+    }
     let has = |wanted: u16| bits & wanted != 0;
     let has_colon = has(bytes::COLON);
     if has_colon && (bytes.windows(3).any(|signs| signs == b"://") || url::scheme(chunk).is_some()) {
@@ -163,8 +168,10 @@ pub(super) fn chunk(scanner: &mut Scanner, start: usize, end: usize) -> bool {
         scanner.found(Kind::Sql, start, boundary);
         return true;
     }
-    // What a procedure raises with ORA-20000 to ORA-20999 is the text of its author.
-    if chunk.len() == 9 && chunk.starts_with("ORA-20") && scanner.rest(until).starts_with(": ") {
+    // What a procedure raises with ORA-20000 to ORA-20999, or a script of Redis, is the text of its author.
+    if (chunk.len() == 9 && chunk.starts_with("ORA-20") || chunk.starts_with("user_script:"))
+        && scanner.rest(until).starts_with(": ")
+    {
         let line = scanner.line_end(until);
         scanner.found(Kind::Value, until + 2, line);
         return true;
@@ -322,7 +329,7 @@ fn host(scanner: &mut Scanner, start: usize, until: usize) -> bool {
             || (labels >= 2 && is_lower && !path::has_extension(name))
             || name == "localhost")
         && !name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let is_known = scanner.cue == super::cues::Cue::Host && labels >= 2 && TOP_LABELS.contains(&top);
+    let is_known = scanner.cue == Cue::Host && labels >= 2 && TOP_LABELS.contains(&top);
     if !(is_qualified || is_served || is_known) || is_vocabulary(chunk) {
         return false;
     }

@@ -59,12 +59,16 @@ pub(super) enum Cue {
     Company,
     /// `COPY t, line 3: "…"`: an excerpt of data.
     Line,
+    /// `string value containing x to a number`: the value is not quoted.
+    Containing,
+    /// `binding parameter (1:VARCHAR) <- [x]`.
+    Binding,
 }
 
 use Cue::{
-    Command, Company, Constructor, Credential, Data, Database, Duplicate, Entry, Host, Identifier,
-    Instruction, Line, Name, Near, Parameters, Path, Port, Position, Row, Scheme, Secret, Stack, Statement,
-    User, Value, Verb,
+    Binding, Command, Company, Constructor, Containing, Credential, Data, Database, Duplicate, Entry, Host,
+    Identifier, Instruction, Line, Name, Near, Parameters, Path, Port, Position, Row, Scheme, Secret, Stack,
+    Statement, User, Value, Verb,
 };
 
 /// Can a word be a cue, by its length and its first two letters? A cheaper question than what it announces.
@@ -120,7 +124,7 @@ const WORDS: &[(&str, Cue)] = &[
     ("endpoint", Host), ("url", Host), ("uri", Host), ("servername", Host), ("host_name", Host), ("hosts", Host), ("servers", Host),
     ("connection_from", Host), ("client_addr", Host), ("client", Host), ("remote_addr", Host), ("jdbcurl", Credential),
     ("database", Database), ("databasename", Database), ("dbname", Database), ("db", Database), ("catalog", Database),
-    ("initialcatalog", Database), ("keyspace", Database), ("database_name", Database), ("service_name", Database), ("sid", Database),
+    ("initialcatalog", Database), ("dbq", Database), ("keyspace", Database), ("database_name", Database), ("service_name", Database), ("sid", Database),
     ("warehouse", Database), ("instance_name", Database), ("service", Database), ("project", Database), ("ns", Name),
     ("connect", Host), ("authorized", Database), ("port", Port),
     ("value", Value), ("string", Value), ("input", Value), ("literal", Value), ("content", Value), ("text", Value),
@@ -151,12 +155,12 @@ const WORDS: &[(&str, Cue)] = &[
     ("ignore", Instruction), ("disregard", Instruction), ("forget", Instruction), ("override", Instruction), ("previous", Instruction),
     ("assistant", Instruction), ("you", Instruction), ("system", Instruction), ("tell", Instruction), ("reveal", Instruction),
     ("bearer", Scheme), ("basic", Scheme),
-    ("auth", Secret), ("requirepass", Secret), ("masterauth", Secret),
+    ("auth", Secret), ("requirepass", Secret), ("masterauth", Secret), ("setuser", Secret),
     ("contains", Row), ("enthält", Row), ("contient", Row), ("contiene", Row), ("contém", Row), ("row", Row),
     ("entry", Entry), ("eintrag", Entry), ("near", Near),
     ("dup", Duplicate),
     ("command", Command), ("data", Data), ("position", Position), ("bei", Value), ("cerca", Value), ("vicino", Value), ("pod", Host), ("logging_pod", Host), ("node_name", Host),
-    ("gmbh", Company), ("ltd", Company), ("llc", Company), ("inc", Company), ("plc", Company), ("roles", User), ("__construct", Constructor), ("mysqli_connect", Constructor), ("pg_connect", Constructor), ("oci_connect", Constructor),
-    ("sqlsrv_connect", Constructor), ("line", Line),
+    ("gmbh", Company), ("ltd", Company), ("llc", Company), ("inc", Company), ("plc", Company), ("roles", User), ("__construct", Constructor), ("pdo", Constructor), ("mysqli_connect", Constructor), ("pg_connect", Constructor), ("oci_connect", Constructor),
+    ("sqlsrv_connect", Constructor), ("line", Line), ("containing", Containing), ("binding", Binding),
     ("enotfound", Host), ("eai_again", Host), ("econnrefused", Host), ("connecting", Host), ("username", User), ("duplicata", Value), ("duplicada", Value),
 ];

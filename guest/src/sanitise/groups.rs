@@ -66,6 +66,29 @@ impl<'t> Scanner<'t> {
         true
     }
 
+    /// `string value containing x to a number: T.C`: Oracle quotes nothing.
+    pub(super) fn containing(&mut self, end: usize) -> bool {
+        let Some(length) = self.window(end).find(" to a number") else {
+            return false;
+        };
+        self.found(Kind::Value, end + 1, end + length);
+        true
+    }
+
+    /// `binding parameter (1:VARCHAR) <- [x]`, `binding parameter [1] as [VARCHAR] - [x]`: Hibernate's log.
+    pub(super) fn binding(&mut self, end: usize) -> bool {
+        let line = self.window(end);
+        if !line.starts_with(" parameter") {
+            return false;
+        }
+        let Some(length) = line.find("- [") else {
+            return false;
+        };
+        let until = self.last_on_line(end, b']');
+        self.found(Kind::Value, end + length + 3, until);
+        true
+    }
+
     /// `connect('…', 'user', 'secret')`: positional arguments.
     pub(super) fn arguments(&mut self, end: usize) -> bool {
         let is_call = self.byte(end) == b'(' && matches!(self.byte(end + 1), b'\'' | b'"');
@@ -117,6 +140,11 @@ impl<'t> Scanner<'t> {
                 self.found(Kind::Value, open + 1, until);
             }
             b'[' if mark_length(self.rest(open + 1)).is_some() => {}
+            b'[' if self.slice(open.saturating_sub(11), open) == "date field " => {
+                let window = self.window(open);
+                let until = open + window.find(']').unwrap_or(window.len());
+                self.found(Kind::Value, open + 1, until);
+            }
             b'[' if matches!(self.cue, Cue::User | Cue::Value | Cue::Host)
                 && self.skip_blanks(self.cue_end) == open
                 && self.is_driver_text() =>

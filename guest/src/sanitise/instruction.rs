@@ -148,5 +148,7 @@ pub(super) fn sentence(scanner: &mut Scanner, start: usize, end: usize) -> bool 
 /// Does a sentence start here?
 fn starts_sentence(scanner: &Scanner, start: usize) -> bool {
     let before = scanner.slice(0, start).trim_end_matches(' ');
-    before.is_empty() || before.ends_with(['.', '\n', '>', '!', '?', ':', ';', '"'])
+    before.is_empty()
+        || before.ends_with(['.', '\n', '>', '!', '?', ':', ';', '"'])
+        || before.ends_with("###")
 }

@@ -190,6 +190,12 @@ pub(super) fn scan(text: &str, level: Level, nesting: u8) -> Option<Vec<Finding>
                 let cue =
                     if matches!(cue, Cue::Parameters | Cue::Value) && !is_error { Cue::None } else { cue };
                 string(text, start, end, cue, level, nesting, &mut found);
+                // A command of Redis as an array: what follows are user and secret.
+                if text.get(start..end) == Some("AUTH")
+                    && let Some(slot) = cues.get_mut(depth)
+                {
+                    *slot = Cue::Credential;
+                }
             }
             Piece::Bare(start, end) => {
                 let is_number =

@@ -9,6 +9,7 @@ mod chunk;
 mod control;
 mod cues;
 mod dialect;
+mod entities;
 mod finding;
 mod groups;
 mod instruction;
@@ -116,7 +117,16 @@ fn find(text: &str, level: Level, nesting: u8) -> Vec<Finding> {
     if let Some(findings) = json::scan(text, level, nesting) {
         return findings;
     }
-    let findings = scan::scan(text);
+    let findings = match entities::decode(text) {
+        Some((plain, origins)) => scan::scan(&plain)
+            .into_iter()
+            .map(|Finding { kind, start, end }| {
+                let origin = |at: u32| origins.get(at as usize).copied().unwrap_or(text.len() as u32);
+                Finding { kind, start: origin(start), end: origin(end) }
+            })
+            .collect(),
+        None => scan::scan(text),
+    };
     match level {
         Level::Diagnostic => findings,
         Level::Strict => strict::tighten(text, findings),

@@ -2,6 +2,33 @@
 
 use super::finding::Kind;
 
+/// Is the text a date, a time of day or both, as logs print them: `2024-05-01`, `12:30:45.123`, `2024-05-01T12:30:45+02:00`?
+pub(super) fn is_moment(text: &[u8]) -> bool {
+    let time = match after(text, b"0000-00-00") {
+        Some([]) => return matches!(text, [b'1' | b'2', _, _, _, _, b'0' | b'1', _, _, b'0'..=b'3', _]),
+        Some([b'T', time @ ..]) => time,
+        Some(_) => return false,
+        None => text,
+    };
+    let Some(rest) = after(time, b"00:00:00") else {
+        return false;
+    };
+    let fraction = match rest {
+        [b'.', digits @ ..] => 1 + digits.iter().take_while(|byte| byte.is_ascii_digit()).count(),
+        _ => 0,
+    };
+    let zone = rest.get(fraction..).unwrap_or_default();
+    matches!(zone, [] | [b'Z'])
+        || matches!(zone, [b'+' | b'-', zone @ ..] if after(zone, b"00:00") == Some(&[]))
+}
+
+/// What follows a pattern in which `0` stands for any digit.
+fn after<'t>(text: &'t [u8], pattern: &[u8]) -> Option<&'t [u8]> {
+    let (head, rest) = text.split_at_checked(pattern.len())?;
+    let fits = |(byte, sign): (&u8, &u8)| if *sign == b'0' { byte.is_ascii_digit() } else { byte == sign };
+    head.iter().zip(pattern).all(fits).then_some(rest)
+}
+
 /// The length of an IPv4 address, with its port, that the text starts with.
 pub(super) fn ipv4(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
@@ -34,15 +61,15 @@ pub(super) fn ipv4(text: &str) -> Option<usize> {
 /// The length of an IPv6 address that the text starts with: at least two colons, groups of up to four hexadecimal digits,
 /// a double colon or all eight groups.
 pub(super) fn ipv6(text: &str) -> Option<usize> {
+    let is_short = text.bytes().filter(|byte| *byte == b':').count() < 7;
+    if is_short && !text.as_bytes().windows(2).any(|pair| pair == b"::") {
+        return None;
+    }
     let end = text
         .bytes()
         .position(|byte| !(byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')))
         .unwrap_or(text.len());
     let address = text.get(..end)?.trim_end_matches(['.', ':']);
-    let colons = address.bytes().filter(|byte| *byte == b':').count();
-    if colons != 7 && !address.contains("::") {
-        return None;
-    }
     let groups = address.split(':');
     let (mut count, mut empty, mut has_digit) = (0, 0, false);
     for (index, group) in groups.enumerate() {

@@ -54,13 +54,13 @@ pub(super) fn pair(scanner: &mut Scanner, cue: Cue, start: usize, end: usize) ->
     let at = separator.value;
     let (is_equals, is_known) =
         (separator.is_equals, scanner.slice(start, end).eq_ignore_ascii_case("value"));
-    if is_word(scanner.before(start)) || (scanner.before(start) == b'.' && !separator.is_tight) {
+    if scanner.follows_word(start) || (scanner.before(start) == b'.' && !separator.is_tight) {
         return false;
     }
     let is_quoted_key = matches!(scanner.before(start), b'"' | b'\'');
     match cue {
         Cue::Statement => statement(scanner, at, separator.is_equals),
-        Cue::Parameters => parameters(scanner, at),
+        Cue::Parameters => parameters(scanner, start, at),
         Cue::Credential => secret::credential(scanner, at, start, separator),
         // In prose and in code these are ordinary words: only a tight `=`, or a quoted key, makes a pair of them.
         Cue::Value if !is_equals && is_known && !is_quoted_key => {
@@ -166,6 +166,11 @@ impl Separator {
             _ => return None,
         };
         let value = scanner.skip_blanks(at + 1);
+        // `user: Some("x")`: a value as Rust prints it.
+        let wrapper = ["Some(\"", "[Tcp(\""].iter().find(|sign| scanner.rest(value).starts_with(**sign));
+        if let Some(sign) = wrapper {
+            return Some(Separator { value: value + sign.len() - 1, is_equals, is_tight: true });
+        }
         let is_tight = touches && value == at + 1;
         Some(Separator { value, is_equals, is_tight })
     }
@@ -217,8 +222,10 @@ pub(super) fn says_nothing(value: &str) -> bool {
 }
 
 /// `[parameters: {…}]`, `params={{…}}`, `with params [..]`: everything up to a sign that the message goes on.
-fn parameters(scanner: &mut Scanner, at: usize) -> bool {
+fn parameters(scanner: &mut Scanner, key: usize, at: usize) -> bool {
     let end = match scanner.byte(at) {
+        // MyBatis' log.
+        _ if scanner.slice(0, key).ends_with("==> ") => scanner.line_end(at),
         b'{' | b'[' | b'(' => sql::boundary(scanner, at, false),
         byte if byte.is_ascii_digit() || matches!(byte, b'\'' | b'"' | b'$') => {
             sql::boundary(scanner, at, false)

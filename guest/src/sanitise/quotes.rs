@@ -71,7 +71,9 @@ impl<'t> Scanner<'t> {
         let follows_colon = self.slice(0, open).trim_end_matches(' ').ends_with(':');
         let is_far = self.distance > 0 || follows_colon || content.contains(": ");
         let cue = if self.cue == Cue::Name && is_far { Cue::None } else { self.cue };
+        let is_account = self.byte(end) == b'@' && matches!(self.byte(end + 1), b'\'' | b'"' | b'`');
         let kind = match cue {
+            _ if is_account => Some(Kind::User),
             Cue::User => Some(Kind::User),
             Cue::Host | Cue::Port => Some(Kind::Host),
             Cue::Database => Some(Kind::Database),
@@ -107,12 +109,16 @@ impl<'t> Scanner<'t> {
             Cue::Value | Cue::Command | Cue::Row | Cue::Path | Cue::User | Cue::Host | Cue::Database
         );
         if let Some(kind) = kind
-            && (!needs_driver || self.is_driver_text() || self.is_localised() || self.distance == 0)
+            && (!needs_driver
+                || is_account
+                || self.is_driver_text()
+                || self.is_localised()
+                || self.distance == 0)
         {
             self.found(kind, inner, close);
             self.at = end;
             // `'user'@'host'`
-            if self.byte(end) == b'@' && matches!(self.byte(end + 1), b'\'' | b'"' | b'`') {
+            if is_account {
                 self.cue = Cue::Host;
                 self.at = end + 1;
             }

@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use super::bytes::{self, bits};
+use super::bytes::{self, bits, is_word};
 use super::cues::{CUES, Cue, may_be_cue};
 use super::finding::{Finding, Kind};
 use super::signs::Signs;
@@ -21,10 +21,11 @@ static DRIVER_SIGNS: Signs = Signs::new(&[
     "Access denied", "Bad bool", "Bad date", "Bad double", "Bad int64", "Bad timestamp", "CONTEXT:", "Code: ", "DETAIL:", "Duplicata", "Duplicate ",
     "E11000", "ECONNREFUSED", "ERR ", "ERREUR:", "ERRO:", "ERROR:", "ERRORE:", "ER_", "Error from server", "Error:", "Exception", "FATAL:",
     "FEHLER:", "LINE ", "Login failed", "NOPERM", "ORA-", "Provided username", "SQL Server", "SQL syntax", "SQLSTATE", "Unclosed quotation",
-    "_exception", "ailed to connect", "ailed to parse", "alformed", "annot open", "annot parse", "authentication failed", "conflicted with",
-    "could not translate", "does not exist", "duplicate key", "errno", "getaddrinfo", "has no ", "invalid input", "ncorrect ",
-    "no viable alternative", "not authorized on", "nrecognized", "onversion failed", "ould not connect", "ould not convert", "out of range", "pq: ",
-    "syntax error", "truncated", "unauthorized for", "uplicada", "verflow", "violates", "ОШИБКА:", "エラー:", "错误:", "오류:",
+    "_exception", "ailed to connect", "ailed to parse", "alformed", "annot open", "annot parse", "assWord: ", "assword: ", "authentication failed",
+    "conflicted with", "constant (", "could not translate", "does not exist", "duplicate key", "errno", "getaddrinfo", "has no ", "invalid input",
+    "ncorrect ", "no viable alternative", "not authorized", "not recognized", "nrecognized", "nvalid date", "nvalid time", "onversion failed",
+    "ould not connect", "ould not convert", "out of range", "pq: ", "syntax error", "truncated", "unauthorized for", "uplicada", "verflow",
+    "violates", "ОШИБКА:", "エラー:", "错误:", "오류:",
 ]);
 
 /// The state of a walk.
@@ -138,6 +139,11 @@ impl<'t> Scanner<'t> {
         at.checked_sub(1).map_or(b'\n', |index| self.byte(index))
     }
 
+    /// Does a letter or digit stand before an index, and not what was found there?
+    pub(super) fn follows_word(&self, at: usize) -> bool {
+        is_word(self.before(at)) && self.findings.last().is_none_or(|last| last.end as usize != at)
+    }
+
     /// A part of the text; empty where the range does not lie on characters.
     pub(super) fn slice(&self, start: usize, end: usize) -> &'t str {
         self.text.get(start..end).unwrap_or_default()
@@ -153,6 +159,12 @@ impl<'t> Scanner<'t> {
             at += 1;
         }
         at
+    }
+
+    /// What follows on the line, at most 400 bytes of it.
+    pub(super) fn window(&self, at: usize) -> &'t str {
+        let window = self.slice(at, self.text.floor_char_boundary(at + 400));
+        window.split('\n').next().unwrap_or_default()
     }
 
     /// The end of the line that `at` lies in.
@@ -312,7 +324,8 @@ impl<'t> Scanner<'t> {
             return;
         }
         self.at = end;
-        match CUES.get(word) {
+        let cue = if may_be_cue(word) { CUES.get(word) } else { None };
+        match cue {
             Some(cue) => self.cue_word(cue, start, end),
             None if self.is_key(end) && secret::is_secret_key(word) => {
                 pair::pair(self, Cue::Credential, start, end);
@@ -352,6 +365,8 @@ impl<'t> Scanner<'t> {
             Cue::Line => pair::data_line(self, start, end),
             Cue::Position => sql::excerpt(self, end),
             Cue::Company => self.company(start, end),
+            Cue::Containing => self.containing(end),
+            Cue::Binding => self.binding(end),
             Cue::Constructor | Cue::Host => self.arguments(end),
             Cue::Duplicate | Cue::Command | Cue::Row | Cue::Parameters => self.group(cue, end),
             _ => false,
@@ -374,13 +389,16 @@ impl<'t> Scanner<'t> {
                 self.cue = Cue::None;
                 return;
             }
+            Cue::Credential if self.distance == 0 && is_mixed(self.slice(start, end)) => {
+                return self.found(Kind::Token, start, end);
+            }
             _ => return self.pass(start, end),
         };
         let word = self.slice(start, end);
         let follows = self.distance == 0 && self.skip_blanks(self.cue_end) == start && self.cue_end < start;
         if follows && !is_vocabulary(word) && !matches!(self.byte(end), b'(' | b'=') && self.is_driver_text()
         {
-            let end = if kind == Kind::Host { chunk::end(self, start) } else { end };
+            let end = if kind == Kind::Database { end } else { chunk::end(self, start).max(end) };
             self.found(kind, start, end);
             self.cue = Cue::None;
         } else {
@@ -402,6 +420,12 @@ impl<'t> Scanner<'t> {
             self.cue = Cue::None;
         }
     }
+}
+
+/// Is a word long, with letters and several digits, as tokens are?
+fn is_mixed(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    word.len() >= 16 && digits >= 3 && digits < word.len()
 }
 
 /// The length of the typed mark that a text starts with.

@@ -114,6 +114,7 @@ pub(super) fn is_secret_key(word: &[u8]) -> bool {
     let tails: &[&str] = match word.last().map(u8::to_ascii_lowercase) {
         Some(b'd') => &["password", "passwd", "_pwd"],
         Some(b'e') => &["passphrase"],
+        Some(b'h') => &["_auth"],
         Some(b'n') => &["token", "dsn"],
         Some(b's') => &["_pass", "credentials"],
         Some(b't') => &["passwort", "secret"],

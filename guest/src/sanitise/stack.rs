@@ -52,6 +52,7 @@ pub(super) fn line(scanner: &mut Scanner) {
                 || frame.contains(".java:")
         }
         "... " => frame.ends_with(" more"),
+        "→ " => frame.chars().nth(2).is_some_and(|letter| letter.is_ascii_digit()),
         _ => true,
     };
     if !is_frame {

@@ -17,6 +17,7 @@ const UNITS: &[&str] = &[
     "$a", "$$", "$a$", "/*", "*/", "--", "-- a\n", "#", "q'[", "E'\\", "a.", "a,", "(1),", "VALUES (", "IN (", "begin ", "user ", "at ",
     "{\"a\":", "[1,", "\"a\":\"", "\\u0041", "{\"sql\":\"", "\u{1b}[", "\u{1b}]", "\u{202e}", "<", "</tool", "ignore all ", "you are ",
     "\n", "\n ", "\n    at ", "\n  File \"", "\n#1 ", "-----BEGIN ", "AUTH a ", "Bearer ", "-p", " -u a", "ä", "ä'1'", "%3D", "\0",
+    "containing ", "binding parameter ", "date field [", "password: Some(\"", "&quot;", "&#", "psql -P '", "user_script:1: ", "'a'@", "[\"AUTH\",",
 ];
 
 fn main() {
