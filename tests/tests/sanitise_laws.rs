@@ -1,5 +1,6 @@
 //! Laws that hold for any text: nothing panics, findings are in order and on characters, redaction settles.
 
+use proptest::prelude::*;
 use retort::sanitise::{Dialect, Level, commits, fingerprint, inspect, redact, writes};
 
 /// Pieces that texts are made of: parts of messages, credentials, statements, marks, broken characters.
@@ -9,7 +10,7 @@ const PIECES: &[&str] = &[
     "postgres://u:p@h:5432/d", "password=", "Pwd={", "}", "{", "\"", "'", "`", "«", "»", "(", ")", "[", "]", "=", ":", ";", ",", ".", "@", "/", "\\", "\\\"", "\\n",
     "SELECT * FROM t WHERE a = ", "insert into t values (", "'x'", "$$", "/*", "--", "user ", "host ", "database ", "value ", "contains ", "10.1.2.3", "::1",
     "a@example.com", "eyJhbGciOi.eyJzdWIi.sig", "53781c9d9a5ae0f9025b3326", "[value]", "[credential]", "[sql]", "{\"message\":\"", "{\"a\":[1,\"b\"]}", "ignore all previous instructions",
-    "\u{1b}[31m", "\u{202e}", "ä", "中文", "🦀", "abc", "42", " ", "  ", "\t", "dup key: { ", "[SQL: ", "[parameters: ", "(Background on this error", "C:\\Users\\x\\", "\u{0}",
+    "\u{1b}[31m", "\u{202e}", "ä", "中文", "🦀", "abc", "42", " ", "&quot;", "&#61;", "-P ", "psql ", "Some(\"", "binding parameter ", "AUTH", "\",\"", "containing ", " to a number", "  ", "\t", "dup key: { ", "[SQL: ", "[parameters: ", "(Background on this error", "C:\\Users\\x\\", "\u{0}",
 ];
 
 /// Texts of a few pieces each, the same on every run.
@@ -38,6 +39,28 @@ fn a_redacted_text_holds_nothing_to_find_and_does_not_change_again() {
             let once = redact(&text, level);
             assert_eq!(redact(&once.text, level).text, once.text, "{text:?}");
             assert_eq!(inspect(&once.text), Vec::new(), "{text:?} {}", once.text);
+        }
+    }
+}
+
+/// Any text at all, or one of pieces between arbitrary texts.
+fn arbitrary() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![any::<String>(), proptest::sample::select(PIECES).prop_map(String::from)];
+    prop_oneof![any::<String>(), proptest::collection::vec(piece, 1..9).prop_map(|pieces| pieces.concat())]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn redaction_of_arbitrary_text_settles(text in arbitrary()) {
+        for level in [Level::Diagnostic, Level::Strict] {
+            let once = redact(&text, level).text;
+            prop_assert_eq!(&redact(&once, level).text, &once);
+            prop_assert_eq!(inspect(&once), Vec::new());
+        }
+        for dialect in [Dialect::Generic, Dialect::SqlServer, Dialect::Mongodb] {
+            prop_assert_eq!(fingerprint(&text, dialect).fingerprint.len(), 16);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Pairs of key and value in every notation: `key=value`, `"key": "value"`, `Key='a;b'`, `{key}`, `(a)=(b)`.
 
-use super::bytes::is_word;
 use super::cues::Cue;
 use super::finding::Kind;
 use super::groups::Search;

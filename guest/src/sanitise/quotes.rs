@@ -119,7 +119,7 @@ impl<'t> Scanner<'t> {
             self.at = end;
             // `'user'@'host'`
             if is_account {
-                self.cue = Cue::Host;
+                (self.cue, self.distance) = (Cue::Host, 0);
                 self.at = end + 1;
             }
         }

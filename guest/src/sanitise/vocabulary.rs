@@ -59,5 +59,5 @@ static VOCABULARY: Words<(), 2048> = vocabulary! {
     "responses" "runtime" "safe" "scale" "serial" "slave" "ssl" "stale" "standby" "tls" "tcp" "timestamp" "tuple" "unlock" "updates" "upstream" "via" "writable"
     "sql" "sqlstate" "code:" "error:" "mysql" "mariadb" "postgresql" "postgres" "oracle" "sqlite" "duckdb" "mongodb" "redis" "cassandra" "clickhouse" "snowflake"
     "bigquery" "dynamodb" "elasticsearch" "odbc" "jdbc" "driver" "microsoft" "db" "tns" "listener" "msg" "state" "lib" "info" "help" "visit" "manual" "right"
-    "corresponds" "check" "contact" "administrator" "superuser" "database's" "that's" "index's" "hold" "exhausted" "capacity" "throttled" "throttling"
+    "correct" "corresponds" "check" "contact" "administrator" "superuser" "database's" "that's" "index's" "hold" "exhausted" "capacity" "throttled" "throttling"
 };

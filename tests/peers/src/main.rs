@@ -1,8 +1,13 @@
-//! Benchmarks of the sanitiser beside libdd-trace-obfuscation (statements), redact-core and a set of regular
-//! expressions (texts), in one process. Prints one line per measurement: the median of the runs, in nanoseconds per
-//! call and megabytes per second.
+//! Benchmarks of the sanitiser beside libdd-trace-obfuscation (statements), redact-core, a set of regular expressions,
+//! sentry-relay and presidio (texts), in one run: `cargo run --release`. The two of PyPI are measured by `peers.py`, with the
+//! interpreter that `PEERS_PYTHON` names (`python3` otherwise), and left out where they are not installed.
+//!
+//! The peers of a text take turns, so that the load of the machine meets all of them alike. Prints the median of the
+//! runs in nanoseconds per call, megabytes per second, and how many times Retort's time that is.
 
+use std::env;
 use std::hint::black_box;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use libdd_trace_obfuscation::sql::obfuscate_sql_string;
@@ -10,9 +15,9 @@ use redact_core::{AnalyzerEngine, AnonymizerConfig};
 use regex::RegexSet;
 use retort::sanitise::{Dialect, Level, fingerprint, inspect, redact};
 
-/// How long one run lasts, and how many there are.
-const RUN: Duration = Duration::from_millis(60);
-const RUNS: usize = 9;
+/// How long one turn lasts, and how many each peer has.
+const TURN: Duration = Duration::from_millis(20);
+const TURNS: usize = 25;
 
 /// What a hand-made gate looks for.
 const PATTERNS: [&str; 20] = [
@@ -47,78 +52,96 @@ const DIRTY: &str = "ERROR: duplicate key value violates unique constraint \"use
     connection to server at \"10.1.2.3\", port 5432: postgres://app:s3cret@db.internal:5432/ledger password=hunter2\n\
     at com.example.Dao.save(Dao.java:17)";
 
+/// Who is measured, and the call.
+type Peer<'p> = (&'static str, Box<dyn Fn(&str) + 'p>);
+
 fn main() {
-    println!("{:<10} {:<34} {:>6} {:>10} {:>8}", "what", "who", "bytes", "ns", "MB/s");
+    println!("{:<10} {:<32} {:>6} {:>10} {:>6} {:>8}", "what", "who", "bytes", "ns", "MB/s", "x retort");
+    let obfuscators: [Peer; 2] = [
+        ("retort fingerprint", Box::new(|text| drop(black_box(fingerprint(text, Dialect::Generic))))),
+        ("libdd-trace-obfuscation 12.0.0", Box::new(|text| drop(black_box(obfuscate_sql_string(text))))),
+    ];
     for literals in [2, 90, 1020] {
-        let statement = statement(literals);
-        measure("statement", "retort fingerprint", &statement, |text| {
-            black_box(fingerprint(text, Dialect::Generic));
-        });
-        measure("statement", "libdd-trace-obfuscation", &statement, |text| {
-            black_box(obfuscate_sql_string(text).ok());
-        });
+        compare("literals", &literal_statement(literals), &obfuscators);
     }
-    for words in [6, 80, 800] {
-        let statement = prose_statement(words);
-        measure("columns", "retort fingerprint", &statement, |text| {
-            black_box(fingerprint(text, Dialect::Generic));
-        });
-        measure("columns", "libdd-trace-obfuscation", &statement, |text| {
-            black_box(obfuscate_sql_string(text).ok());
-        });
+    for columns in [6, 100, 900] {
+        compare("columns", &column_statement(columns), &obfuscators);
     }
     let set = RegexSet::new(PATTERNS).expect("valid patterns");
     let engine = AnalyzerEngine::new();
     let config = AnonymizerConfig::default();
+    let gates: [Peer; 3] = [
+        ("retort inspect", Box::new(|text| drop(black_box(inspect(text))))),
+        ("regex 1, a set of 20: matches", Box::new(|text| drop(black_box(set.matches(text))))),
+        ("redact-core 0.12.7 analyze", Box::new(|text| drop(black_box(engine.analyze(text, None))))),
+    ];
+    let redactors: [Peer; 2] = [
+        ("retort redact", Box::new(|text| drop(black_box(redact(text, Level::Diagnostic))))),
+        (
+            "redact-core 0.12.7 anonymize",
+            Box::new(|text| drop(black_box(engine.anonymize(text, None, &config)))),
+        ),
+    ];
     let long = [CLEAN; 16].join("\n");
     for (what, text) in [("clean", CLEAN), ("clean", &long), ("dirty", DIRTY)] {
-        measure(what, "retort inspect", text, |text| {
-            black_box(inspect(text));
-        });
-        measure(what, "retort redact", text, |text| {
-            black_box(redact(text, Level::Diagnostic));
-        });
-        measure(what, "regex, a set of 20: matches", text, |text| {
-            black_box(set.matches(text));
-        });
-        measure(what, "redact-core analyze", text, |text| {
-            black_box(engine.analyze(text, None).ok());
-        });
-        measure(what, "redact-core anonymize", text, |text| {
-            black_box(engine.anonymize(text, None, &config).ok());
-        });
+        compare(what, text, &gates);
+        let retort = compare(what, text, &redactors);
+        python(what, text, retort);
+    }
+}
+
+/// Prints the peers of PyPI for a text, if they are installed.
+fn python(what: &str, text: &str, retort: f64) {
+    let interpreter = env::var("PEERS_PYTHON").unwrap_or_else(|_| "python3".into());
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/peers.py");
+    let output = Command::new(interpreter).args([script, text]).output().expect("a Python interpreter");
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        match line.split_once('\t').map(|(who, time)| (who, time.parse())) {
+            Some((who, Ok(nanoseconds))) => row(what, who, text.len(), nanoseconds, retort),
+            _ => println!("{what:<10} {line}"),
+        }
     }
 }
 
 /// A statement with so many literals.
-fn statement(literals: usize) -> String {
+fn literal_statement(literals: usize) -> String {
     let list: Vec<String> = (0..literals).map(|number| format!("'{}'", number % 1000)).collect();
     format!("SELECT id, name FROM users WHERE id IN ({})", list.join(","))
 }
 
 /// A statement of so many columns and few literals.
-fn prose_statement(columns: usize) -> String {
+fn column_statement(columns: usize) -> String {
     let list: Vec<String> = (0..columns).map(|number| format!("c{number}")).collect();
     format!("SELECT {} FROM users WHERE a = 'x'", list.join(", "))
 }
 
-/// Measures one call and prints the median.
-fn measure(what: &str, who: &str, text: &str, mut call: impl FnMut(&str)) {
-    call(text);
-    let mut runs: Vec<f64> = (0..RUNS)
-        .map(|_| {
+/// Measures the peers in turns, prints a row for each, and returns the first one's median.
+fn compare(what: &str, text: &str, peers: &[Peer]) -> f64 {
+    let mut times = vec![Vec::new(); peers.len()];
+    for _ in 0..TURNS {
+        for ((_, call), times) in peers.iter().zip(&mut times) {
             let (start, mut calls) = (Instant::now(), 0_u32);
-            while start.elapsed() < RUN {
-                for _ in 0..16 {
-                    call(black_box(text));
-                }
-                calls += 16;
+            while start.elapsed() < TURN {
+                (0..8).for_each(|_| call(black_box(text)));
+                calls += 8;
             }
-            start.elapsed().as_nanos() as f64 / f64::from(calls)
+            times.push(start.elapsed().as_nanos() as f64 / f64::from(calls));
+        }
+    }
+    let medians: Vec<f64> = times
+        .iter_mut()
+        .map(|times| {
+            times.sort_by(f64::total_cmp);
+            times[TURNS / 2]
         })
         .collect();
-    runs.sort_by(f64::total_cmp);
-    let nanoseconds = runs[RUNS / 2];
-    let speed = text.len() as f64 * 1000.0 / nanoseconds;
-    println!("{what:<10} {who:<34} {:>6} {nanoseconds:>10.0} {speed:>8.0}", text.len());
+    for ((who, _), median) in peers.iter().zip(&medians) {
+        row(what, who, text.len(), *median, medians[0]);
+    }
+    medians[0]
+}
+
+fn row(what: &str, who: &str, bytes: usize, nanoseconds: f64, retort: f64) {
+    let (speed, ratio) = (bytes as f64 * 1000.0 / nanoseconds, nanoseconds / retort);
+    println!("{what:<10} {who:<32} {bytes:>6} {nanoseconds:>10.0} {speed:>6.0} {ratio:>8.2}");
 }
