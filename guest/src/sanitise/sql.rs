@@ -323,10 +323,10 @@ pub(super) fn boundary(scanner: &Scanner, start: usize, mut is_literal: bool) ->
         let at = start + index;
         match byte {
             b'\'' => is_literal = !is_literal,
-            b'\n' | b'(' | b']' | b';' | b'#' | b'[' | b')' | b'.' | b',' if !is_literal => {
-                if BOUNDARIES.start(scanner.rest_bytes(at)) {
-                    return at;
-                }
+            b'\n' | b'(' | b']' | b';' | b'#' | b'[' | b')' | b'.' | b','
+                if !is_literal && BOUNDARIES.start(scanner.rest_bytes(at)) =>
+            {
+                return at;
             }
             _ => {}
         }
