@@ -72,7 +72,7 @@ impl<'t> Writer<'t> {
         Writer {
             text,
             lexer: Lexer::new(text, dialect),
-            shape: Shape::new(text.len().min(1024)),
+            shape: Shape::new(text.len().min(8192)),
             groups: [Group::Plain; DEPTH],
             depth: 0,
             last: None,
@@ -100,11 +100,17 @@ impl<'t> Writer<'t> {
             self.shape.text.push_str("; ");
             self.is_separated = false;
         }
+        // Nearly every token is a word or a mark: two branches that are easy to foresee.
+        if token.kind == Kind::Word {
+            return self.word(token);
+        }
+        if token.kind == Kind::Mark {
+            self.mark(token);
+            return Some(());
+        }
         match token.kind {
-            Kind::Literal | Kind::Parameter => self.constant(token),
-            Kind::Word => return self.word(token),
             Kind::Name => self.name(token),
-            Kind::Mark => self.mark(token),
+            _ => self.constant(token),
         }
         Some(())
     }
@@ -115,7 +121,8 @@ impl<'t> Writer<'t> {
         if let Some(sign) = self.sign.take() {
             space(text);
             text.push_str(sign);
-        } else if !matches!(piece, "," | ")" | "." | "]") && !self.joins(token) {
+        } else if token.kind != Kind::Mark || (!matches!(piece, "," | ")" | "." | "]") && !self.joins(token))
+        {
             space(&mut self.shape.text);
         }
         self.shape.text.push_str(piece);
