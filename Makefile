@@ -46,7 +46,7 @@ lint: ## Formatting, clippy and documentation, warnings fatal
 	cargo clippy -p retort-component --target wasm32-wasip2 --profile component -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc $(NATIVE) --no-deps
 
-test: lint test-native test-python test-node test-workers test-go test-java packages ## Everything: formatting, lints, documentation, component, all tests in every language
+test: lint test-native test-python test-node test-workers test-go test-java test-provoked packages ## Everything: formatting, lints, documentation, component, all tests in every language
 	@echo 'make test: everything passed'
 
 test-native: component ## Test the logic, the component and the Rust host
@@ -80,6 +80,20 @@ test-python: component $(PYTHON_VENV)/ready $(PYTHON_VENV_1)/ready ## Test the P
 	cd $(PYTHON) && $(CURDIR)/$(PYTHON_VENV)/bin/ruff check . && $(CURDIR)/$(PYTHON_VENV)/bin/ruff format --check . \
 	&& $(CURDIR)/$(PYTHON_VENV)/bin/mypy && $(CURDIR)/$(PYTHON_VENV)/bin/pytest
 	cd $(PYTHON) && $(CURDIR)/$(PYTHON_VENV_1)/bin/pytest tests/test_mcp.py
+
+PROVOKED := tests/provoked
+PROVOKED_VENV := target/provoked-venv
+
+.PHONY: test-provoked
+
+$(PROVOKED_VENV)/ready: $(PROVOKED)/requirements.txt $(PYTHON)/pyproject.toml
+	python3 -m venv $(PROVOKED_VENV)
+	$(PROVOKED_VENV)/bin/pip install --quiet --disable-pip-version-check -r $< -e $(PYTHON)
+	@touch $@
+
+test-provoked: node $(PROVOKED)/node_modules/.package-lock.json $(PROVOKED_VENV)/ready ## Provoke errors on five real databases, and compare each verdict with what happened
+	cd $(PROVOKED) && $(CURDIR)/$(PROVOKED_VENV)/bin/ruff check . && $(CURDIR)/$(PROVOKED_VENV)/bin/ruff format --check . \
+	&& $(CURDIR)/$(PROVOKED_VENV)/bin/python run.py
 
 package-python: component $(PYTHON_VENV)/ready ## Build the wheel
 	@mkdir -p $(OUT)/packages

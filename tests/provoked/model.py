@@ -97,6 +97,13 @@ class Do:
 
 
 @dataclass(frozen=True)
+class Call:
+    """A step of the operation that a driver has functions of its own for."""
+
+    event: Callable[[Any, Any], None]
+
+
+@dataclass(frozen=True)
 class Case:
     """One provoked error. Exactly one of the steps must fail, or the connecting before them."""
 
@@ -244,6 +251,8 @@ def _report(world: World, driver: str, case: Case, progress: Progress, error: Ex
 
 def _run(world: Any, session: Session, step: Any) -> None:
     match step:
+        case Call():
+            step.event(world, session)
         case During():
             _during(world, session, step)
         case Many():

@@ -19,7 +19,9 @@ class Node:
 
     def __init__(self) -> None:
         program = Path(__file__).with_name("drivers.mjs")
-        self._process = subprocess.Popen(["node", str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            ["node", str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         self._answers: dict[int, SimpleQueue[Any]] = {}
         self._numbers = itertools.count()
         self._lock = threading.Lock()

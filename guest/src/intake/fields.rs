@@ -157,6 +157,7 @@ const FIELDS: &[(&str, Role)] = &[
     ("exceptiontype", Role::Class),
     ("extendedcode", Role::Code),
     ("extendederrorcode", Role::Code),
+    ("extendedresult", Role::Code),
     ("extendedresultcode", Role::Code),
     ("faileddocuments", Role::BulkErrors),
     ("failure", Role::Cause),

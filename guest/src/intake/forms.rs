@@ -59,6 +59,7 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("Command failed with error %d (%i):~", Telling, Some(System::Mongodb)),
     ("Command failed with error %d:~", Telling, Some(System::Mongodb)),
     ("rpc error: code = %g desc =~", Telling, None),
+    ("%n %g:~", First, None),
     ("StatusCode=%g,~", Telling, None),
     ("[es/%*] failed: [%i]~", Telling, Some(System::Elasticsearch)),
     ("Elasticsearch exception [type=%i, reason=", Telling, Some(System::Elasticsearch)),

@@ -28,6 +28,7 @@ const HINTS: &[(Where, &str, System, u8)] = &[
     (Field, "sqlmessage", Mysql, 3),
     (Field, "sqlite_errorcode", Sqlite, 9),
     (Field, "sqlite_errorname", Sqlite, 9),
+    (Field, "extendedresult", Sqlite, 9),
     (Field, "errcode", Sqlite, 1),
     (Field, "extended_code", Sqlite, 3),
     (Field, "errorlabels", Mongodb, 5),

@@ -40,6 +40,9 @@ const FORM_WEIGHT: u16 = 6;
 /// The most texts with JSON inside that are read.
 const MOST_NESTED_TEXTS: usize = 4;
 
+/// The fields of PostgreSQL's ErrorResponse that every one has, under the protocol's letters, as pg8000 hands them over.
+const LETTERS: [(&str, Role); 3] = [("S", Role::Severity), ("C", Role::SqlState), ("M", Role::Text)];
+
 /// A walk and what it has found.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
@@ -389,6 +392,13 @@ impl Walk {
         for item in value.items().iter().take(MOST_ITEMS) {
             match item {
                 Json::Text(text) if is_word(text) => self.code(item, SignKind::Code, fault),
+                Json::Object(_) if LETTERS.iter().all(|(letter, _)| item.get(letter).is_some()) => {
+                    self.votes.add(System::Postgresql, FORM_WEIGHT);
+                    for (letter, role) in LETTERS {
+                        self.member(role, item.get(letter).unwrap_or(&Json::Null), fault);
+                    }
+                    self.constraint(item.get("n").and_then(Json::as_text));
+                }
                 Json::Object(_) => self.nested(item, fault, false),
                 Json::List(_) => {}
                 _ => self.value(item, fault),

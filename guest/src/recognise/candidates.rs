@@ -94,6 +94,9 @@ impl Search<'_> {
 
     /// A code: in the system's table, as a SQLSTATE, in a layer's table, as an HTTP status.
     fn code(&mut self, sign: &Sign, state: Option<&str>) {
+        if self.is_renamed(sign) {
+            return;
+        }
         let own = match number(&sign.text) {
             Some(number) if sign.kind == SignKind::Code => {
                 tables::by_number_and_state(self.system, number, state).map(|row| (row, Rank::Code))
@@ -119,6 +122,14 @@ impl Search<'_> {
         }
         self.layers(sign);
         self.number(sign, Layer::Http, Rank::Http);
+    }
+
+    /// Is it what a driver's own list calls the server's number? MySQL's drivers have other names for MariaDB's.
+    fn is_renamed(&self, sign: &Sign) -> bool {
+        let is_known = |text: &str| number(text).is_some_and(|at| tables::by_number(self.system, at).is_some());
+        matches!(self.system, System::Mysql | System::Mariadb | System::Vitess)
+            && sign.text.starts_with("ER_")
+            && self.fault.signs.iter().any(|other| other.kind == SignKind::Code && is_known(&other.text))
     }
 
     /// The system's row of a name, also where an SDK leaves the `Exception` at its end away.

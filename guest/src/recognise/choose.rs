@@ -68,7 +68,14 @@ fn weigh<'a>(best: &'a Candidate, candidates: &'a [Candidate], evidence: &Eviden
                 && at.fault != best.fault
         })
     };
+    let above = |proof: Proof| {
+        candidates
+            .iter()
+            .find(move |at| at.row.proof == proof && at.depth < best.depth && at.rank <= Rank::Class)
+    };
     match best.row.proof {
+        // The server's word on a whole transaction holds for the command that it refused: Redis' EXECABORT.
+        Proof::Rejected | Proof::Refused => above(Proof::SaysNotCommitted).unwrap_or(best),
         // One of several hosts was reached and did not answer: the refusals of the others prove nothing.
         Proof::NeverSent if best.is_one_of_many => beneath(Proof::Lost).unwrap_or(best),
         // A link failure whose cause is a refused connect: it never came to be. Not where a driver reconnects by

@@ -35,6 +35,8 @@ fn holders(value: &str) -> Vec<Value> {
         "CancellationReasons": [{"Code": "TransactionConflict"}], "condition": "POOL_BUSY",
     });
     vec![
+        json!({"message": format!("nonsense\n{value}")}),
+        json!(format!("nonsense\n{value}")),
         json!({"message": format!("nonsense \"{value}\"")}),
         json!({"message": format!("nonsense '{value}'")}),
         json!({"message": format!("nonsense \"x\", {value}")}),
@@ -72,6 +74,85 @@ fn no_text_of_any_server_in_a_value_proves_that_a_write_had_no_effect() {
     let kinds = claims.len();
     claims.truncate(20);
     assert!(claims.is_empty(), "{kinds} claims, such as {claims:#?}");
+}
+
+/// What programs of all kinds say, so that no server can be known by it.
+const ANYBODYS: &[&str] = &[
+    "Access denied",
+    "Authentication failed",
+    "Authentication failed.",
+    "Connection is closed.",
+    "Division by 0",
+    "HTTP Error: 503",
+    "JWT expired",
+    "Not found: x",
+    "Permission Error: x",
+    "Syntax Error: x",
+    "Syntax error: x",
+    "Too many connections",
+    "Validation failed: x",
+    "aborted",
+    "already exists",
+    "bigint out of range",
+    "cancelled",
+    "conflict",
+    "connection already closed",
+    "connection is closed",
+    "database error",
+    "deadlock",
+    "division by zero",
+    "duplicate key",
+    "file not found",
+    "index out of range",
+    "integer out of range",
+    "integer overflow",
+    "interrupted",
+    "invalid input",
+    "invalid password",
+    "invalid syntax",
+    "no such file or directory",
+    "not authorized",
+    "not found",
+    "out of memory",
+    "out of range",
+    "permission denied",
+    "pool is closed",
+    "rate limit exceeded",
+    "read only",
+    "record not found",
+    "resource not available",
+    "rollback",
+    "string or blob too big",
+    "syntax error",
+    "table is full",
+    "the connection is closed",
+    "timeout expired",
+    "type mismatch",
+    "unauthorized",
+    "unique constraint",
+    "value too long",
+    "version conflict",
+];
+
+#[test]
+fn a_text_that_any_program_could_give_proves_nothing_without_a_code_or_a_class() {
+    let mut claims = Vec::new();
+    for system in System::ALL {
+        for text in ANYBODYS {
+            for error in [json!(text), json!({ "message": text }), json!({"name": "Error", "message": text})] {
+                let report = json!({
+                    "error": error, "system": system.as_str(),
+                    "operation": {"effect": "write", "phase": "execute", "transaction": "none"},
+                });
+                let verdict: Value =
+                    serde_json::from_str(&strings::evaluate(&report.to_string())).expect("a verdict");
+                if verdict["envelope"]["outcome"] != "unknown" {
+                    claims.push(format!("{} by {}: {report}", verdict["envelope"]["outcome"], verdict["diagnostic"]["rule"]));
+                }
+            }
+        }
+    }
+    assert!(claims.is_empty(), "{claims:#?}");
 }
 
 #[test]
