@@ -6,39 +6,39 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 import traceback
 
+import duckdb_files
+import mariadb
+import postgresql
+import redis_server
+import sqlite
 from model import Case, Judged, provoke
 from node import Node
 
-
-def worlds(node: Node) -> dict[str, tuple[type, list[Case]]]:
-    import duckdb_files
-    import mariadb
-    import postgresql
-    import redis_server
-    import sqlite
-
-    return {
-        "postgresql": (postgresql.Postgresql, postgresql.CASES),
-        "mariadb": (mariadb.Mariadb, mariadb.CASES),
-        "sqlite": (sqlite.Sqlite, sqlite.CASES),
-        "duckdb": (duckdb_files.Duckdb, duckdb_files.CASES),
-        "redis": (redis_server.Redis, redis_server.CASES),
-    }
+SYSTEMS: dict[str, tuple[type, list[Case]]] = {
+    "postgresql": (postgresql.Postgresql, postgresql.CASES),
+    "mariadb": (mariadb.Mariadb, mariadb.CASES),
+    "sqlite": (sqlite.Sqlite, sqlite.CASES),
+    "duckdb": (duckdb_files.Duckdb, duckdb_files.CASES),
+    "redis": (redis_server.Redis, redis_server.CASES),
+}
+"""How each system is looked at, and what is provoked there."""
 
 
 def main(arguments: list[str]) -> int:
     wanted = [word for word in arguments if not word.startswith("--")]
+    if not wanted:
+        return at_once(arguments)
     only = next((word.partition("=")[2] for word in arguments if word.startswith("--case=")), "")
     node = Node()
     failures = 0
     try:
-        for name, (world_of, cases) in worlds(node).items():
-            if wanted and name not in wanted:
-                continue
+        for name in wanted:
+            world_of, cases = SYSTEMS[name]
             started = time.monotonic()
             world = world_of(node)
             try:
@@ -51,6 +51,15 @@ def main(arguments: list[str]) -> int:
     finally:
         node.stop()
     return 1 if failures else 0
+
+
+def at_once(arguments: list[str]) -> int:
+    """Each system in a process of its own, since most of the time is waiting."""
+    command = [sys.executable, __file__, *arguments]
+    runs = [subprocess.Popen([*command, name], stdout=subprocess.PIPE, text=True) for name in SYSTEMS]
+    for run in runs:
+        print(run.communicate()[0], end="", flush=True)
+    return max(run.returncode for run in runs)
 
 
 def check(world: object, driver: str, cases: list[Case], is_shown: bool) -> int:

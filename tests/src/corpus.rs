@@ -73,7 +73,7 @@ impl Sample {
 
 /// Every labelled error.
 pub fn samples() -> Vec<Sample> {
-    ["dev.jsonl", "mongreldb.jsonl"].into_iter().flat_map(lines).collect()
+    ["dev.jsonl", "further.jsonl", "mongreldb.jsonl"].into_iter().flat_map(lines).collect()
 }
 
 /// A report by name.
