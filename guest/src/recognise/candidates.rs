@@ -126,7 +126,8 @@ impl Search<'_> {
 
     /// Is it what a driver's own list calls the server's number? MySQL's drivers have other names for MariaDB's.
     fn is_renamed(&self, sign: &Sign) -> bool {
-        let is_known = |text: &str| number(text).is_some_and(|at| tables::by_number(self.system, at).is_some());
+        let is_known =
+            |text: &str| number(text).is_some_and(|at| tables::by_number(self.system, at).is_some());
         matches!(self.system, System::Mysql | System::Mariadb | System::Vitess)
             && sign.text.starts_with("ER_")
             && self.fault.signs.iter().any(|other| other.kind == SignKind::Code && is_known(&other.text))
