@@ -14,7 +14,7 @@ export RETORT_CORE := $(CURDIR)/$(CORE)
 NATIVE := --release --workspace
 RETORT := target/release/retort
 
-.PHONY: help component build demo test test-native lint bench drill target
+.PHONY: help component build demo test test-native lint bench drill target published
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -49,7 +49,17 @@ lint: ## Formatting, clippy and documentation, warnings fatal
 test: lint test-native test-python test-node test-workers test-go test-java test-provoked packages ## Everything: formatting, lints, documentation, component, all tests in every language
 	@echo 'make test: everything passed'
 
-test-native: component ## Test the logic, the component and the Rust host
+# Two published MCP servers, pinned, for the conformance kit to score.
+PUBLISHED := host-demo/tests/published
+
+target/published/ready: $(PUBLISHED)/requirements.txt
+	python3 -m venv target/published
+	target/published/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+published: $(PUBLISHED)/node_modules/.package-lock.json target/published/ready
+
+test-native: component published ## Test the logic, the component and the Rust host
 	cargo test $(NATIVE) --features retort-host/embed
 
 drill: build ## Break SQLite, PostgreSQL and MariaDB under the MCP server; WRITES=10000 for the long run

@@ -27,6 +27,11 @@ impl Identity {
         Identity::of("read", principal, tool, arguments)
     }
 
+    /// A name for the operation in restricted records: 32 hex digits of the hash.
+    pub fn id(&self) -> String {
+        self.0.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+
     fn of(kind: &str, principal: &str, tool: &str, what: &[u8]) -> Identity {
         let mut hash = Sha256::new();
         for part in [kind.as_bytes(), principal.as_bytes(), tool.as_bytes(), what] {

@@ -46,6 +46,13 @@ pub struct Entry {
     pub diagnostic: String,
 }
 
+impl Entry {
+    /// `{"recorded_ms", "diagnostic"}`.
+    pub fn to_json(&self) -> String {
+        format!(r#"{{"recorded_ms":{},"diagnostic":{}}}"#, self.recorded_ms, self.diagnostic)
+    }
+}
+
 /// The store.
 #[derive(Debug)]
 pub struct Diagnostics {

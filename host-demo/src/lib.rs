@@ -19,6 +19,7 @@ pub mod attempts;
 pub mod budget;
 pub mod cli;
 mod component;
+mod conformance;
 mod contract;
 mod demo;
 pub mod diagnostics;

@@ -3,8 +3,11 @@
 mod servers;
 
 use retort::words::Receipt;
-use retort_host::receipts::{Claim, Error, Fenced, Key, Lifetimes, LookUp, Scope, Ticket, postgres, sqlite};
+use retort_host::receipts::{
+    Claim, Error, Fenced, Key, Lifetimes, LookUp, Scope, Ticket, mysql, postgres, sqlite,
+};
 use rusqlite::{Connection, TransactionBehavior};
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{Connection as _, Executor as _, Row as _};
 
@@ -122,7 +125,7 @@ fn an_attempt_that_was_fenced_off_can_no_longer_commit() {
     let mut store = Sqlite::new();
     let ticket = granted(store.claim(&key(), 0));
     assert_eq!(
-        sqlite::fence(&store.second, key().scope(), 1).expect("the store answers"),
+        sqlite::fence(&store.second, key().scope(), LIFETIMES, 1).expect("the store answers"),
         fenced(Receipt::Absent)
     );
     assert!(matches!(store.write(&ticket), Err(Error::Fenced(Fenced))));
@@ -130,10 +133,26 @@ fn an_attempt_that_was_fenced_off_can_no_longer_commit() {
     let ticket = granted(store.claim(&key(), 3));
     store.write(&ticket).expect("the next attempt commits");
     assert_eq!(
-        sqlite::fence(&store.second, key().scope(), 4).expect("the store answers"),
+        sqlite::fence(&store.second, key().scope(), LIFETIMES, 4).expect("the store answers"),
         fenced(Receipt::Committed)
     );
     assert_eq!(store.orders(), 1);
+}
+
+#[test]
+fn an_attempt_that_began_before_the_fence_claims_in_vain() {
+    let mut store = Sqlite::new();
+    // The attempt of time 5 still waits for a connection when its caller asks what became of it.
+    let fence = |now_ms| sqlite::fence(&store.second, key().scope(), LIFETIMES, now_ms).expect("an answer");
+    assert_eq!(fence(6), fenced(Receipt::Absent));
+    assert_eq!(store.claim(&key(), 5), Claim::Fenced);
+    assert_eq!(store.claim(&key(), 6), Claim::Fenced);
+    assert_eq!(store.look_up(key().scope(), 6), found(Receipt::Absent));
+    // What begins later is another attempt; whatever its payload, it is the key's first.
+    let ticket = granted(store.claim(&key(), 7));
+    store.write(&ticket).expect("the next attempt commits");
+    let other = scope("ada", "order", "k-1").key(b"{\"item\":2}");
+    assert_eq!((store.claim(&other, 8), store.orders()), (Claim::Reused, 1));
 }
 
 #[test]
@@ -229,7 +248,7 @@ async fn postgresql_keeps_receipts_with_their_writes() {
     let ticket = granted(pg_claim(&mut first, &key, 0).await);
     assert_eq!(pg_claim(&mut second, &key, 999).await, Claim::InFlight);
     assert_eq!(
-        postgres::fence(&mut second, key.scope(), 1_000).await.expect("the store answers"),
+        postgres::fence(&mut second, key.scope(), LIFETIMES, 1_000).await.expect("the store answers"),
         fenced(Receipt::Absent)
     );
     assert!(matches!(pg_begin_and_write(&mut first, &ticket).await, Err(Error::Fenced(Fenced))));
@@ -242,7 +261,7 @@ async fn postgresql_keeps_receipts_with_their_writes() {
         postgres::look_up(&mut second, key.scope(), 1_002).await.expect("the store answers"),
         found(Receipt::Pending)
     );
-    let fence = async { postgres::fence(&mut second, key.scope(), 1_003).await };
+    let fence = async { postgres::fence(&mut second, key.scope(), LIFETIMES, 1_003).await };
     let commit = async {
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
         first.execute("COMMIT").await
@@ -282,4 +301,80 @@ async fn of_many_claims_at_once_one_is_granted() {
     let granted = claims.iter().filter(|claim| matches!(claim, Claim::New(_))).count();
     let in_flight = claims.iter().filter(|claim| **claim == Claim::InFlight).count();
     assert_eq!((granted, in_flight), (1, 7));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_postgresql_a_fence_ends_the_session_that_hangs_in_its_commit() {
+    let Some(server) = servers::postgres() else { return };
+    let (mut first, mut second) = (connect(&server).await, connect(&server).await);
+    postgres::create(&mut first).await.expect("the table is made");
+    first.execute("CREATE TABLE orders (item BIGINT)").await.expect("the table is made");
+    let ticket = granted(pg_claim(&mut first, &key(), 1).await);
+    pg_begin_and_write(&mut first, &ticket).await.expect("change and receipt are written");
+
+    // Its COMMIT never comes, and its locks stay.
+    second.execute("SET lock_timeout = 200").await.expect("the setting is known");
+    let fence = postgres::fence(&mut second, key().scope(), LIFETIMES, 2).await;
+    assert_eq!(fence.expect("the store answers"), fenced(Receipt::Absent));
+    first.execute("COMMIT").await.expect_err("the session has been ended");
+    assert_eq!(pg_orders(&mut second).await, 0);
+    assert_eq!(pg_claim(&mut second, &key(), 2).await, Claim::Fenced);
+    granted(pg_claim(&mut second, &key(), 3).await);
+}
+
+async fn mariadb_connect(server: &servers::Server) -> MySqlConnection {
+    let socket = servers::mariadb_socket(server.folder());
+    let options = MySqlConnectOptions::new().socket(socket).username("root").database("mysql");
+    MySqlConnection::connect_with(&options).await.expect("the server takes connections")
+}
+
+/// One attempt up to its COMMIT.
+async fn mariadb_begin_and_write(
+    connection: &mut MySqlConnection,
+    ticket: &Ticket,
+) -> Result<(), Error<sqlx::Error>> {
+    connection.execute("BEGIN").await.map_err(Error::Store)?;
+    connection.execute("INSERT INTO orders VALUES (1)").await.map_err(Error::Store)?;
+    mysql::commit(connection, ticket, "{\"order\":7}").await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mariadb_keeps_receipts_and_fences_attempts_off() {
+    let Some(server) = servers::mariadb() else { return };
+    let (mut first, mut second) = (mariadb_connect(&server).await, mariadb_connect(&server).await);
+    mysql::create(&mut first).await.expect("the table is made");
+    first.execute("CREATE TABLE orders (item BIGINT) ENGINE = InnoDB").await.expect("the table is made");
+    second.execute("SET SESSION innodb_lock_wait_timeout = 1").await.expect("the setting is known");
+    let key = key();
+    let claim = async |connection: &mut MySqlConnection, began_ms| {
+        mysql::claim(connection, &key, LIFETIMES, began_ms).await.expect("the store answers")
+    };
+    let fence = async |connection: &mut MySqlConnection, now_ms| {
+        mysql::fence(connection, key.scope(), LIFETIMES, now_ms).await.expect("the store answers")
+    };
+
+    // Fenced before the claim, and after it.
+    assert_eq!(fence(&mut second, 1).await, fenced(Receipt::Absent));
+    assert_eq!(claim(&mut first, 1).await, Claim::Fenced);
+    let ticket = granted(claim(&mut first, 2).await);
+    assert_eq!(fence(&mut second, 3).await, fenced(Receipt::Absent));
+    let written = mariadb_begin_and_write(&mut first, &ticket).await;
+    assert!(matches!(written, Err(Error::Fenced(Fenced))), "{written:?}");
+    first.execute("ROLLBACK").await.expect("the attempt is undone");
+
+    // Fenced in its commit: the session is ended.
+    let ticket = granted(claim(&mut first, 4).await);
+    mariadb_begin_and_write(&mut first, &ticket).await.expect("change and receipt are written");
+    assert_eq!(fence(&mut second, 5).await, fenced(Receipt::Absent));
+    first.execute("COMMIT").await.expect_err("the session has been ended");
+
+    // And what is committed stays committed.
+    let mut third = mariadb_connect(&server).await;
+    let ticket = granted(claim(&mut third, 6).await);
+    mariadb_begin_and_write(&mut third, &ticket).await.expect("change and receipt are written");
+    third.execute("COMMIT").await.expect("the attempt commits");
+    assert_eq!(fence(&mut second, 7).await, fenced(Receipt::Committed));
+    assert_eq!(claim(&mut second, 8).await, Claim::Committed("{\"order\":7}".into()));
+    let orders = sqlx::query("SELECT count(*) FROM orders").fetch_one(&mut second).await;
+    assert_eq!(orders.expect("orders are counted").get::<i64, _>(0), 1);
 }

@@ -79,7 +79,7 @@ enum Action {
     Demo(crate::demo::Arguments),
     /// Serve database tools to agents over the Model Context Protocol
     Serve(Box<crate::serve::Arguments>),
-    /// Break real databases under the server, and count what was claimed wrongly
+    /// Break real databases under the server, and count what was claimed wrongly; or score any MCP server (--target)
     Drill(crate::drill::Arguments),
 }
 
@@ -95,7 +95,7 @@ enum Error {
     #[error("there is no public code {code}; `retort codes` lists them")]
     NoSuchCode { code: String },
     #[error(
-        "which store? --diagnostics or RETORT_DIAGNOSTICS names the file that the host writes its diagnostics to"
+        "which store? --store or RETORT_DIAGNOSTICS names the file that the host writes its diagnostics to"
     )]
     NoStore,
     #[error("cannot read the diagnostics in {}: {source}", path.display())]
@@ -106,6 +106,8 @@ enum Error {
     Serve(#[from] crate::serve::Error),
     #[error(transparent)]
     Drill(#[from] crate::drill::Error),
+    #[error(transparent)]
+    Conformance(#[from] crate::conformance::Error),
 }
 
 /// Runs the command line of this process.
@@ -124,6 +126,10 @@ pub fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<ExitCode, Error> {
     if let Action::Drill(arguments) = &command.action {
+        if arguments.conformance.is_wanted() {
+            let contract = command.engine.contract()?;
+            return Ok(crate::conformance::run(contract.as_ref(), &arguments.conformance, arguments.json)?);
+        }
         let judge = || command.engine.contract().map_err(|error| error.to_string());
         crate::drill::run(&judge, arguments)?;
         return Ok(ExitCode::SUCCESS);

@@ -9,7 +9,7 @@ use clap::Args;
 use super::{Error, lines};
 use crate::diagnostics::Diagnostics;
 
-/// Names the store where `--diagnostics` does not.
+/// Names the store where `--store` does not.
 const VARIABLE: &str = "RETORT_DIAGNOSTICS";
 
 #[derive(Args, Debug)]
@@ -17,15 +17,15 @@ pub struct Arguments {
     /// The trace id, as an envelope says it
     #[arg(value_name = "ID")]
     trace_id: String,
-    /// The store that the host writes its diagnostics to [default: the file that RETORT_DIAGNOSTICS names]
-    #[arg(long, value_name = "FILE")]
-    diagnostics: Option<PathBuf>,
+    /// The store that the host writes its diagnostics to; for `retort serve` diagnostics.sqlite in its --data [default: the file that RETORT_DIAGNOSTICS names]
+    #[arg(long, visible_alias = "diagnostics", value_name = "PATH")]
+    store: Option<PathBuf>,
 }
 
 impl Arguments {
     fn store(&self) -> Result<PathBuf, Error> {
         let named = || std::env::var_os(VARIABLE).map(PathBuf::from);
-        self.diagnostics.clone().or_else(named).ok_or(Error::NoStore)
+        self.store.clone().or_else(named).ok_or(Error::NoStore)
     }
 }
 
@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         find(&path, &arguments.trace_id).map_err(|source| Error::Store { path, source: Box::new(source) })?;
     let mut output = lines::output();
     for entry in &entries {
-        writeln!(output, r#"{{"recorded_ms":{},"diagnostic":{}}}"#, entry.recorded_ms, entry.diagnostic)?;
+        writeln!(output, "{}", entry.to_json())?;
     }
     output.flush()?;
     if entries.is_empty() {

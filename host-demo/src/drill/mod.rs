@@ -46,10 +46,12 @@ pub struct Arguments {
     seed: u64,
     /// Write the figures as JSON
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
     /// Write a chart of the figures into this SVG file
     #[arg(long, value_name = "FILE")]
     chart: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) conformance: crate::conformance::Arguments,
 }
 
 /// A database to break.

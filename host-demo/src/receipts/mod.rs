@@ -3,7 +3,9 @@
 //! A host claims the operation key before it writes, writes the receipt in the *same transaction* as the change, and
 //! looks it up when an answer was lost. A claim has a fence number: whoever fences the key, or claims it anew after
 //! its lease, leaves the earlier attempt unable to commit. Only then does an absent receipt prove that nothing
-//! happened: an attempt that is not fenced off may still wait on a lock and commit after the look-up.
+//! happened: an attempt that is not fenced off may still wait on a lock and commit after the look-up. An attempt may
+//! even wait for a connection, its claim unsent: the fence leaves its time in the key's row, and what began by then
+//! claims in vain. A session that hangs in its commit and so keeps the fence waiting is ended by the server.
 //!
 //! A key belongs to a principal and a tool, both from the host's session and never from the model's arguments, and it
 //! stands for one payload. Only hashes are stored. An unknown key and somebody else's are the same to whoever asks.
@@ -93,6 +95,8 @@ pub enum Claim {
     Expired,
     /// The key belongs to another payload: the condition `KEY_REUSED`.
     Reused,
+    /// A look-up has said since the attempt began that nothing happened: `COMMIT_ROLLED_BACK`, and nothing is written.
+    Fenced,
 }
 
 /// The right to commit one attempt under a key.
@@ -138,17 +142,21 @@ struct Row {
     state: String,
     expires_ms: i64,
     result: Option<String>,
+    fenced_ms: i64,
 }
 
 impl Row {
     /// What a claim that was not granted comes to.
-    fn refuse(self, key: &Key, now_ms: i64) -> Claim {
-        if self.payload != key.payload {
+    fn refuse(self, key: &Key, began_ms: i64) -> Claim {
+        // Without a payload the row is a fence that came before any claim.
+        if !self.payload.is_empty() && self.payload != key.payload {
             Claim::Reused
-        } else if self.expires_ms <= now_ms {
+        } else if self.expires_ms <= began_ms {
             Claim::Expired
         } else if self.state == "committed" {
             Claim::Committed(self.result.unwrap_or_default())
+        } else if self.fenced_ms >= began_ms {
+            Claim::Fenced
         } else {
             Claim::InFlight
         }
@@ -170,7 +178,8 @@ fn receipt(row: Option<&Row>, now_ms: i64) -> Receipt {
 
 /// The statements, in PostgreSQL's spelling.
 mod statements {
-    /// One row a key. States: new (claimable again), in_flight, committed; expired is told by the time.
+    /// One row a key. States: new (claimable again), in_flight, committed; expired is told by the time. `holder` is the
+    /// session that claimed the key, `fenced_ms` the time of the last fence (-1: none).
     pub const CREATE: &str = "\
         CREATE TABLE IF NOT EXISTS retort_receipts (\
         scope TEXT NOT NULL CONSTRAINT retort_receipts_key PRIMARY KEY, \
@@ -179,26 +188,38 @@ mod statements {
         fence BIGINT NOT NULL, \
         lease_ends_ms BIGINT NOT NULL, \
         expires_ms BIGINT NOT NULL, \
+        holder BIGINT NOT NULL, \
+        fenced_ms BIGINT NOT NULL, \
         result TEXT)";
-    /// Scope, payload, end of the lease, end of the key, now. A row comes back where the claim is granted.
+    /// The session that a statement runs in.
+    pub const SESSION: &str = "pg_backend_pid()";
+    /// Scope, payload, end of the lease, end of the key, begin of the attempt. A row comes back where the claim is granted.
     pub const CLAIM: &str = "\
-        INSERT INTO retort_receipts (scope, payload, state, fence, lease_ends_ms, expires_ms) \
-        VALUES ($1, $2, 'in_flight', 1, $3, $4) \
-        ON CONFLICT (scope) DO UPDATE SET state = 'in_flight', fence = retort_receipts.fence + 1, \
-        lease_ends_ms = excluded.lease_ends_ms \
-        WHERE retort_receipts.payload = excluded.payload AND retort_receipts.expires_ms > $5 \
-        AND (retort_receipts.state = 'new' \
+        INSERT INTO retort_receipts (scope, payload, state, fence, lease_ends_ms, expires_ms, holder, fenced_ms) \
+        VALUES ($1, $2, 'in_flight', 1, $3, $4, pg_backend_pid(), -1) \
+        ON CONFLICT (scope) DO UPDATE SET state = 'in_flight', payload = excluded.payload, \
+        fence = retort_receipts.fence + 1, lease_ends_ms = excluded.lease_ends_ms, holder = excluded.holder \
+        WHERE retort_receipts.payload IN (excluded.payload, '') AND retort_receipts.expires_ms > $5 \
+        AND retort_receipts.fenced_ms < $5 AND (retort_receipts.state = 'new' \
         OR (retort_receipts.state = 'in_flight' AND retort_receipts.lease_ends_ms <= $5)) \
         RETURNING fence";
     /// Scope.
-    pub const READ: &str = "SELECT payload, state, expires_ms, result FROM retort_receipts WHERE scope = $1";
+    pub const READ: &str =
+        "SELECT payload, state, expires_ms, result, fenced_ms FROM retort_receipts WHERE scope = $1";
     /// Scope, fence, result. No row changes where the attempt has been fenced off.
     pub const COMMIT: &str = "\
         UPDATE retort_receipts SET state = 'committed', result = $3 \
         WHERE scope = $1 AND fence = $2 AND state = 'in_flight'";
-    /// Scope. Waits for a commit that is under way.
+    /// Scope, now, end of the key. Waits for a commit that is under way.
     pub const FENCE: &str = "\
-        UPDATE retort_receipts SET state = 'new', fence = fence + 1 WHERE scope = $1 AND state = 'in_flight'";
+        INSERT INTO retort_receipts (scope, payload, state, fence, lease_ends_ms, expires_ms, holder, fenced_ms) \
+        VALUES ($1, '', 'new', 1, $2, $3, 0, $2) \
+        ON CONFLICT (scope) DO UPDATE SET state = 'new', fence = retort_receipts.fence + 1, \
+        fenced_ms = excluded.fenced_ms WHERE retort_receipts.state <> 'committed'";
+    /// Scope. Ends the session that holds the key, and waits a second for its end.
+    pub const SEVER: &str = "\
+        SELECT pg_terminate_backend(holder::integer, 1000) FROM retort_receipts \
+        WHERE scope = $1 AND state = 'in_flight' AND holder <> pg_backend_pid()";
     /// Scope, fence.
     pub const RELEASE: &str = "\
         UPDATE retort_receipts SET state = 'new' WHERE scope = $1 AND fence = $2 AND state = 'in_flight'";

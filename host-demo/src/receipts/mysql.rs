@@ -1,6 +1,7 @@
 //! The receipt store on MySQL and MariaDB.
 
-use sqlx::{Error as SqlError, MySqlConnection, Row as _, query};
+use sqlx::mysql::MySqlDatabaseError;
+use sqlx::{AssertSqlSafe, Error as SqlError, Executor as _, MySqlConnection, Row as _, query, query_scalar};
 
 use super::{Claim, Error, Fenced, Key, Lifetimes, LookUp, Row, Scope, Ticket, receipt};
 
@@ -12,22 +13,35 @@ const CREATE: &str = "\
     fence BIGINT NOT NULL, \
     lease_ends_ms BIGINT NOT NULL, \
     expires_ms BIGINT NOT NULL, \
+    holder BIGINT NOT NULL, \
+    fenced_ms BIGINT NOT NULL, \
     result TEXT) ENGINE = InnoDB";
 /// Scope, payload, end of the lease, end of the key.
 const INSERT: &str = "\
-    INSERT IGNORE INTO retort_receipts (scope, payload, state, fence, lease_ends_ms, expires_ms) \
-    VALUES (?, ?, 'in_flight', 1, ?, ?)";
-/// End of the lease, scope, payload, now, now. The new fence comes back as the last insert id.
+    INSERT IGNORE INTO retort_receipts (scope, payload, state, fence, lease_ends_ms, expires_ms, holder, fenced_ms) \
+    VALUES (?, ?, 'in_flight', 1, ?, ?, CONNECTION_ID(), -1)";
+/// Payload, end of the lease, scope, payload, begin of the attempt (three times). The new fence comes back as the last
+/// insert id.
 const TAKE_OVER: &str = "\
-    UPDATE retort_receipts SET state = 'in_flight', fence = LAST_INSERT_ID(fence + 1), lease_ends_ms = ? \
-    WHERE scope = ? AND payload = ? AND expires_ms > ? \
+    UPDATE retort_receipts SET state = 'in_flight', payload = ?, fence = LAST_INSERT_ID(fence + 1), \
+    lease_ends_ms = ?, holder = CONNECTION_ID() \
+    WHERE scope = ? AND payload IN (?, '') AND expires_ms > ? AND fenced_ms < ? \
     AND (state = 'new' OR (state = 'in_flight' AND lease_ends_ms <= ?))";
-const READ: &str = "SELECT payload, state, expires_ms, result FROM retort_receipts WHERE scope = ?";
+const READ: &str =
+    "SELECT payload, state, expires_ms, result, fenced_ms FROM retort_receipts WHERE scope = ?";
 const COMMIT: &str = "\
     UPDATE retort_receipts SET state = 'committed', result = ? \
     WHERE scope = ? AND fence = ? AND state = 'in_flight'";
-const FENCE: &str =
-    "UPDATE retort_receipts SET state = 'new', fence = fence + 1 WHERE scope = ? AND state = 'in_flight'";
+/// Scope, now, end of the key, now. The state is set last: what stands before it still sees the old one.
+const FENCE: &str = "\
+    INSERT INTO retort_receipts (scope, payload, state, fence, lease_ends_ms, expires_ms, holder, fenced_ms) \
+    VALUES (?, '', 'new', 1, ?, ?, 0, ?) ON DUPLICATE KEY UPDATE \
+    fence = IF(state = 'committed', fence, fence + 1), \
+    fenced_ms = IF(state = 'committed', fenced_ms, VALUES(fenced_ms)), \
+    state = IF(state = 'committed', state, 'new')";
+/// Scope.
+const HOLDER: &str = "\
+    SELECT holder FROM retort_receipts WHERE scope = ? AND state = 'in_flight' AND holder <> CONNECTION_ID()";
 const RELEASE: &str =
     "UPDATE retort_receipts SET state = 'new' WHERE scope = ? AND fence = ? AND state = 'in_flight'";
 const FORGET: &str = "DELETE FROM retort_receipts WHERE expires_ms <= ?";
@@ -37,31 +51,33 @@ pub async fn create(connection: &mut MySqlConnection) -> Result<(), SqlError> {
     query(CREATE).execute(connection).await.map(drop)
 }
 
-/// Claims a key, in autocommit. Waits for a commit under this key that is under way; set `innodb_lock_wait_timeout` to
-/// bound that.
+/// Claims a key for an attempt that began at this time, in autocommit. Waits for a commit under this key that is under
+/// way; set `innodb_lock_wait_timeout` to bound that.
 pub async fn claim(
     connection: &mut MySqlConnection,
     key: &Key,
     lifetimes: Lifetimes,
-    now_ms: i64,
+    began_ms: i64,
 ) -> Result<Claim, SqlError> {
-    let lease_ends_ms = now_ms.saturating_add(lifetimes.lease_ms);
+    let lease_ends_ms = began_ms.saturating_add(lifetimes.lease_ms);
     let inserted = query(INSERT)
         .bind(&key.scope.0)
         .bind(&key.payload)
         .bind(lease_ends_ms)
-        .bind(now_ms.saturating_add(lifetimes.retention_ms))
+        .bind(began_ms.saturating_add(lifetimes.retention_ms))
         .execute(&mut *connection)
         .await?;
     if inserted.rows_affected() == 1 {
         return Ok(Claim::New(Ticket { scope: key.scope.clone(), fence: 1 }));
     }
     let taken = query(TAKE_OVER)
+        .bind(&key.payload)
         .bind(lease_ends_ms)
         .bind(&key.scope.0)
         .bind(&key.payload)
-        .bind(now_ms)
-        .bind(now_ms)
+        .bind(began_ms)
+        .bind(began_ms)
+        .bind(began_ms)
         .execute(&mut *connection)
         .await?;
     if taken.rows_affected() == 1 {
@@ -69,7 +85,7 @@ pub async fn claim(
         return Ok(Claim::New(Ticket { scope: key.scope.clone(), fence }));
     }
     // A row that vanished in between has been forgotten: claiming it again will do.
-    Ok(read(connection, &key.scope).await?.map_or(Claim::InFlight, |row| row.refuse(key, now_ms)))
+    Ok(read(connection, &key.scope).await?.map_or(Claim::InFlight, |row| row.refuse(key, began_ms)))
 }
 
 /// Writes the receipt and the result to be replayed, in the write's own transaction, just before COMMIT.
@@ -106,11 +122,40 @@ pub async fn look_up(
     Ok(LookUp { receipt: receipt(row.as_ref(), now_ms), fenced: false })
 }
 
-/// Fences the key's earlier attempt off, so that it can no longer commit, and looks the key up then. Waits for a commit
-/// that is under way, and then finds it.
-pub async fn fence(connection: &mut MySqlConnection, scope: &Scope, now_ms: i64) -> Result<LookUp, SqlError> {
-    query(FENCE).bind(&scope.0).execute(&mut *connection).await?;
+/// Fences the key's earlier attempts off, so that none can commit any more, and looks the key up then. Waits for a commit
+/// that is under way; where that takes longer than `innodb_lock_wait_timeout`, its session is ended.
+pub async fn fence(
+    connection: &mut MySqlConnection,
+    scope: &Scope,
+    lifetimes: Lifetimes,
+    now_ms: i64,
+) -> Result<LookUp, SqlError> {
+    let expires_ms = now_ms.saturating_add(lifetimes.retention_ms);
+    let fence = || query(FENCE).bind(&scope.0).bind(now_ms).bind(expires_ms).bind(now_ms);
+    match fence().execute(&mut *connection).await {
+        Err(error) if is_blocked(&error) => {
+            sever(connection, scope).await?;
+            fence().execute(&mut *connection).await?;
+        }
+        fenced => drop(fenced?),
+    }
     Ok(LookUp { fenced: true, ..look_up(connection, scope, now_ms).await? })
+}
+
+/// Ends the session that holds the key.
+async fn sever(connection: &mut MySqlConnection, scope: &Scope) -> Result<(), SqlError> {
+    let holder: Option<i64> = query_scalar(HOLDER).bind(&scope.0).fetch_optional(&mut *connection).await?;
+    if let Some(holder) = holder {
+        // It may have ended by itself, and the number is no longer known then.
+        let _ = connection.execute(AssertSqlSafe(format!("KILL {holder}"))).await;
+    }
+    Ok(())
+}
+
+/// Did a statement give up waiting? By the lock's time (1205), or by the statement's in MariaDB (1969) or MySQL (3024).
+fn is_blocked(error: &SqlError) -> bool {
+    let error = error.as_database_error().and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
+    error.is_some_and(|error| matches!(error.number(), 1205 | 1969 | 3024))
 }
 
 /// Forgets the keys that were over at that time; they count as unknown from then on.
@@ -126,6 +171,7 @@ async fn read(connection: &mut MySqlConnection, scope: &Scope) -> Result<Option<
             state: row.try_get(1)?,
             expires_ms: row.try_get(2)?,
             result: row.try_get(3)?,
+            fenced_ms: row.try_get(4)?,
         })
     })
     .transpose()

@@ -9,27 +9,27 @@ pub async fn create(connection: &mut PgConnection) -> Result<(), SqlError> {
     query(statements::CREATE).execute(connection).await.map(drop)
 }
 
-/// Claims a key, in a transaction of its own. Waits for a commit under this key that is under way; set `lock_timeout`
-/// to bound that.
+/// Claims a key for an attempt that began at this time, in a transaction of its own. Waits for a commit under this key
+/// that is under way; set `lock_timeout` to bound that.
 pub async fn claim(
     connection: &mut PgConnection,
     key: &Key,
     lifetimes: Lifetimes,
-    now_ms: i64,
+    began_ms: i64,
 ) -> Result<Claim, SqlError> {
     let granted = query(statements::CLAIM)
         .bind(&key.scope.0)
         .bind(&key.payload)
-        .bind(now_ms.saturating_add(lifetimes.lease_ms))
-        .bind(now_ms.saturating_add(lifetimes.retention_ms))
-        .bind(now_ms)
+        .bind(began_ms.saturating_add(lifetimes.lease_ms))
+        .bind(began_ms.saturating_add(lifetimes.retention_ms))
+        .bind(began_ms)
         .fetch_optional(&mut *connection)
         .await?;
     if let Some(row) = granted {
         return Ok(Claim::New(Ticket { scope: key.scope.clone(), fence: row.try_get(0)? }));
     }
     // A row that vanished in between has been forgotten: claiming it again will do.
-    Ok(read(connection, &key.scope).await?.map_or(Claim::InFlight, |row| row.refuse(key, now_ms)))
+    Ok(read(connection, &key.scope).await?.map_or(Claim::InFlight, |row| row.refuse(key, began_ms)))
 }
 
 /// Writes the receipt and the result to be replayed, in the write's own transaction, just before COMMIT.
@@ -62,11 +62,30 @@ pub async fn look_up(connection: &mut PgConnection, scope: &Scope, now_ms: i64) 
     Ok(LookUp { receipt: receipt(row.as_ref(), now_ms), fenced: false })
 }
 
-/// Fences the key's earlier attempt off, so that it can no longer commit, and looks the key up then. Waits for a commit
-/// that is under way, and then finds it.
-pub async fn fence(connection: &mut PgConnection, scope: &Scope, now_ms: i64) -> Result<LookUp, SqlError> {
-    query(statements::FENCE).bind(&scope.0).execute(&mut *connection).await?;
+/// Fences the key's earlier attempts off, so that none can commit any more, and looks the key up then. Waits for a commit
+/// that is under way; where that takes longer than `lock_timeout`, its session is ended (PostgreSQL 14 or later).
+pub async fn fence(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    lifetimes: Lifetimes,
+    now_ms: i64,
+) -> Result<LookUp, SqlError> {
+    let expires_ms = now_ms.saturating_add(lifetimes.retention_ms);
+    let fence = || query(statements::FENCE).bind(&scope.0).bind(now_ms).bind(expires_ms);
+    match fence().execute(&mut *connection).await {
+        Err(error) if is_blocked(&error) => {
+            query(statements::SEVER).bind(&scope.0).execute(&mut *connection).await?;
+            fence().execute(&mut *connection).await?;
+        }
+        fenced => drop(fenced?),
+    }
     Ok(LookUp { fenced: true, ..look_up(connection, scope, now_ms).await? })
+}
+
+/// Did a statement give up waiting? By `lock_timeout`, or by `statement_timeout`.
+fn is_blocked(error: &SqlError) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code());
+    matches!(code.as_deref(), Some("55P03" | "57014"))
 }
 
 /// Forgets the keys that were over at that time; they count as unknown from then on.
@@ -82,6 +101,7 @@ async fn read(connection: &mut PgConnection, scope: &Scope) -> Result<Option<Row
             state: row.try_get(1)?,
             expires_ms: row.try_get(2)?,
             result: row.try_get(3)?,
+            fenced_ms: row.try_get(4)?,
         })
     })
     .transpose()

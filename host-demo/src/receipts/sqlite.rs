@@ -4,9 +4,9 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::{Claim, Error, Fenced, Key, Lifetimes, LookUp, Row, Scope, Ticket, receipt, statements};
 
-/// SQLite numbers its parameters with a question mark.
+/// SQLite numbers its parameters with a question mark, and has no sessions.
 fn spelled(statement: &str) -> String {
-    statement.replace('$', "?")
+    statement.replace('$', "?").replace(statements::SESSION, "0")
 }
 
 /// Creates the table where it is missing.
@@ -14,19 +14,19 @@ pub fn create(connection: &Connection) -> Result<()> {
     connection.execute(&spelled(statements::CREATE), ()).map(drop)
 }
 
-/// Claims a key, in a transaction of its own.
-pub fn claim(connection: &Connection, key: &Key, lifetimes: Lifetimes, now_ms: i64) -> Result<Claim> {
-    let lease_ends_ms = now_ms.saturating_add(lifetimes.lease_ms);
-    let expires_ms = now_ms.saturating_add(lifetimes.retention_ms);
+/// Claims a key for an attempt that began at this time, in a transaction of its own.
+pub fn claim(connection: &Connection, key: &Key, lifetimes: Lifetimes, began_ms: i64) -> Result<Claim> {
+    let lease_ends_ms = began_ms.saturating_add(lifetimes.lease_ms);
+    let expires_ms = began_ms.saturating_add(lifetimes.retention_ms);
     let fence = connection
         .prepare_cached(&spelled(statements::CLAIM))?
-        .query_row(params![key.scope.0, key.payload, lease_ends_ms, expires_ms, now_ms], |row| row.get(0))
+        .query_row(params![key.scope.0, key.payload, lease_ends_ms, expires_ms, began_ms], |row| row.get(0))
         .optional()?;
     if let Some(fence) = fence {
         return Ok(Claim::New(Ticket { scope: key.scope.clone(), fence }));
     }
     // A row that vanished in between has been forgotten: claiming it again will do.
-    Ok(read(connection, &key.scope)?.map_or(Claim::InFlight, |row| row.refuse(key, now_ms)))
+    Ok(read(connection, &key.scope)?.map_or(Claim::InFlight, |row| row.refuse(key, began_ms)))
 }
 
 /// Writes the receipt and the result to be replayed, in the write's own transaction, just before COMMIT.
@@ -49,9 +49,10 @@ pub fn look_up(connection: &Connection, scope: &Scope, now_ms: i64) -> Result<Lo
     Ok(LookUp { receipt: receipt(row.as_ref(), now_ms), fenced: false })
 }
 
-/// Fences the key's earlier attempt off, so that it can no longer commit, and looks the key up then.
-pub fn fence(connection: &Connection, scope: &Scope, now_ms: i64) -> Result<LookUp> {
-    connection.execute(&spelled(statements::FENCE), params![scope.0])?;
+/// Fences the key's earlier attempts off, so that none can commit any more, and looks the key up then.
+pub fn fence(connection: &Connection, scope: &Scope, lifetimes: Lifetimes, now_ms: i64) -> Result<LookUp> {
+    let expires_ms = now_ms.saturating_add(lifetimes.retention_ms);
+    connection.execute(&spelled(statements::FENCE), params![scope.0, now_ms, expires_ms])?;
     Ok(LookUp { fenced: true, ..look_up(connection, scope, now_ms)? })
 }
 
@@ -64,7 +65,13 @@ fn read(connection: &Connection, scope: &Scope) -> Result<Option<Row>> {
     connection
         .prepare_cached(&spelled(statements::READ))?
         .query_row(params![scope.0], |row| {
-            Ok(Row { payload: row.get(0)?, state: row.get(1)?, expires_ms: row.get(2)?, result: row.get(3)? })
+            Ok(Row {
+                payload: row.get(0)?,
+                state: row.get(1)?,
+                expires_ms: row.get(2)?,
+                result: row.get(3)?,
+                fenced_ms: row.get(4)?,
+            })
         })
         .optional()
 }

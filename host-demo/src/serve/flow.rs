@@ -57,6 +57,8 @@ pub struct Call {
     pub identity: Identity,
     /// How long claims and receipts last.
     pub lifetimes: Lifetimes,
+    /// When the call came, in milliseconds since the Unix epoch. A fence of a later time stops it.
+    pub began_ms: i64,
 }
 
 impl Default for Progress {
@@ -82,6 +84,11 @@ impl Progress {
     /// Is a COMMIT under way?
     pub fn is_committing(&self) -> bool {
         self.stage().phase == "commit"
+    }
+
+    /// Has the call got as far as the database, or its pool?
+    pub fn is_at_database(&self) -> bool {
+        !matches!(self.stage().phase, "validate" | "authorize")
     }
 
     /// Notes the next phase before its step is made.
@@ -166,7 +173,7 @@ async fn query(session: &mut dyn Session, call: &Call, progress: &Progress) -> R
 async fn receipt(session: &mut dyn Session, call: &Call, progress: &Progress) -> Result<Value, Failure> {
     let scope = call.scope().ok_or_else(|| Failure::condition("INVALID_KEY"))?;
     progress.enter("execute", "none");
-    let LookUp { receipt, fenced } = session.fence(&scope, now_ms()).await?;
+    let LookUp { receipt, fenced } = session.fence(&scope, call.lifetimes, now_ms()).await?;
     Ok(json!({ "receipt": receipt.as_str(), "fenced": fenced }))
 }
 
@@ -181,12 +188,14 @@ async fn update_status(
 
     // The claim is no part of the change: whatever becomes of it, nothing has been changed.
     progress.change(|stage| stage.is_claiming = true);
-    let claim = session.claim(&key, call.lifetimes, now_ms()).await?;
+    let claim = session.claim(&key, call.lifetimes, call.began_ms).await?;
     progress.change(|stage| stage.is_claiming = false);
     let ticket = match claim {
         Claim::New(ticket) => ticket,
         Claim::Committed(result) => return Ok(serde_json::from_str(&result).unwrap_or(Value::Null)),
         Claim::Reused => return Err(Failure::condition("KEY_REUSED")),
+        // A look-up has been told that this attempt has no effect, and so it has none.
+        Claim::Fenced => return Err(Failure::condition("COMMIT_ROLLED_BACK")),
         Claim::InFlight => return Err(looked_up(progress, "pending", "IN_PROGRESS")),
         Claim::Expired => return Err(looked_up(progress, "expired", "OUTCOME_UNKNOWN")),
     };
@@ -199,7 +208,7 @@ async fn update_status(
     }
     let result = json!({ "order_id": order_id, "status": status });
     if !session.receipt(&ticket, &result.to_string()).await? {
-        // A look-up has settled the key meanwhile: this attempt must not commit, and does not.
+        // The same, after the claim.
         return Err(Failure::condition("COMMIT_ROLLED_BACK"));
     }
     progress.enter("commit", "committing");

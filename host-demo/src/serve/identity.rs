@@ -58,15 +58,36 @@ impl Tokens {
 
     /// The caller behind an `Authorization` header. Every token is compared, each in constant time.
     pub fn identify(&self, authorization: Option<&str>) -> Option<Identity> {
-        let (scheme, token) = authorization?.split_once(' ')?;
-        let presented = hash(token.trim());
+        let presented = presented(authorization)?;
         let matching = |known: &[u8; 32]| bool::from(known.ct_eq(&presented));
         let found = self
             .0
             .iter()
             .fold(None, |found, (known, identity)| if matching(known) { Some(identity) } else { found });
-        found.filter(|_| scheme.eq_ignore_ascii_case("bearer")).cloned()
+        found.cloned()
     }
+}
+
+/// The token of whoever operates the server, by its hash. It opens metrics and diagnostics, and no tool.
+#[derive(Clone, Debug)]
+pub struct Operator([u8; 32]);
+
+impl Operator {
+    /// The operator with this token.
+    pub fn new(token: &str) -> Operator {
+        Operator(hash(token))
+    }
+
+    /// Does an `Authorization` header hold the token? Compared in constant time.
+    pub fn is(&self, authorization: Option<&str>) -> bool {
+        presented(authorization).is_some_and(|presented| self.0.ct_eq(&presented).into())
+    }
+}
+
+/// The hash of a header's bearer token.
+fn presented(authorization: Option<&str>) -> Option<[u8; 32]> {
+    let (scheme, token) = authorization?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| hash(token.trim()))
 }
 
 fn hash(token: &str) -> [u8; 32] {

@@ -1,29 +1,34 @@
-//! The MCP server: checks, runs and watches over calls, and turns every failure into an envelope.
+//! The MCP server: checks, runs and watches over calls, and answers each with its result or an envelope.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use retort::words::Outcome;
+use opentelemetry::Context;
+use opentelemetry::propagation::TextMapPropagator as _;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use retort::words::Prior;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, JsonObject, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool as PublishedTool, ToolAnnotations,
+    NumberOrString, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+    Tool as PublishedTool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value, json};
 use tokio::sync::RwLock;
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::flow::{self, Call, Failure, Held, Progress, now_ms};
 use super::identity::{Identity, Role};
 use super::store::Store;
 use super::tools::{self, TOOLS, Tool};
+use crate::Contract;
 use crate::attempts::{Attempts, Begun, Identity as Operation};
+use crate::budget::Budget;
 use crate::diagnostics::Diagnostics;
-use crate::receipts::{KEY_CONSTRAINT, Lifetimes};
-use crate::{Contract, ids};
+use crate::receipts::Lifetimes;
+use crate::telemetry::{Carriage, OperationSpan, Telemetry};
 
 /// What all calls share.
 pub struct Host {
@@ -35,6 +40,10 @@ pub struct Host {
     pub diagnostics: Mutex<Diagnostics>,
     /// Attempts across calls.
     pub attempts: Mutex<Attempts>,
+    /// Retry tokens; `None` where no budget is kept.
+    pub budget: Option<Budget>,
+    /// Spans and metrics.
+    pub telemetry: Telemetry,
     /// How long a call may take.
     pub deadline: Duration,
     /// How long claims and receipts last.
@@ -43,7 +52,7 @@ pub struct Host {
     pub policy: Value,
     /// When the server began.
     pub began: Instant,
-    /// Held for reading by every call under way; a shutdown waits for it.
+    /// Held for reading by every call under way. A shutdown takes it for writing, once and for all.
     pub calls: Arc<RwLock<()>>,
 }
 
@@ -55,15 +64,29 @@ pub struct Server {
     session: Option<Identity>,
 }
 
-/// What a report says of the call besides its stage.
-struct About {
+/// A call as it came in.
+struct Request {
     tool: &'static Tool,
-    call: Call,
-    trace_id: String,
-    operation: Operation,
-    begun: Begun,
-    started: Instant,
-    may_know: bool,
+    arguments: Map<String, Value>,
+    identity: Identity,
+    /// The caller's trace.
+    parent: Context,
+    carriage: Carriage,
+    /// Says that the caller has gone.
+    cancelled: CancellationToken,
+    /// Is the server shutting down?
+    is_late: bool,
+}
+
+/// What a report says of the call besides its stage.
+pub(super) struct About {
+    pub tool: &'static Tool,
+    pub call: Call,
+    pub trace_id: String,
+    pub operation: Operation,
+    pub begun: Begun,
+    pub started: Instant,
+    pub may_know: bool,
 }
 
 impl Server {
@@ -75,6 +98,20 @@ impl Server {
     fn identity(&self, context: &RequestContext<RoleServer>) -> Option<Identity> {
         let request = context.extensions.get::<axum::http::request::Parts>();
         request.and_then(|parts| parts.extensions.get::<Identity>()).or(self.session.as_ref()).cloned()
+    }
+
+    fn carriage(&self, context: &RequestContext<RoleServer>) -> Carriage {
+        let protocol = context.protocol_version();
+        let protocol = protocol.filter(|version| ProtocolVersion::KNOWN_VERSIONS.contains(version));
+        Carriage {
+            protocol_version: protocol.map(|version| version.to_string()),
+            transport: Some(if self.session.is_some() { "pipe" } else { "tcp" }),
+            request_id: match context.id {
+                NumberOrString::Number(id) => Some(id),
+                NumberOrString::String(_) => None,
+            },
+            earlier_attempts: 0,
+        }
     }
 }
 
@@ -103,54 +140,100 @@ impl ServerHandler for Server {
         let tool = tool.ok_or_else(|| ErrorData::invalid_params("unknown tool", None))?;
         let identity =
             self.identity(&context).ok_or_else(|| ErrorData::invalid_request("no identity", None))?;
-        let trace_id = trace_id(context.meta.get_traceparent());
-        let arguments = request.arguments.unwrap_or_default();
-        let (host, cancelled) = (Arc::clone(&self.host), context.ct.clone());
+        let under_way = Arc::clone(&self.host.calls).try_read_owned();
+        let request = Request {
+            tool,
+            arguments: request.arguments.unwrap_or_default(),
+            identity,
+            parent: parent(context.meta.get_traceparent()),
+            carriage: self.carriage(&context),
+            cancelled: context.ct.clone(),
+            is_late: under_way.is_err(),
+        };
+        let host = Arc::clone(&self.host);
         // In a task of its own: a call that the transport gives up still ends its transaction and settles its key.
-        let under_way = Arc::clone(&host.calls).read_owned().await;
         let task = tokio::spawn(async move {
-            let result = host.call(tool, arguments, identity, trace_id, cancelled).await;
+            let result = host.call(request).await;
             drop(under_way);
             result
         });
-        task.await.map(CallToolResponse::from).map_err(|_| ErrorData::internal_error("the tool failed", None))
+        let result = task.await.unwrap_or_else(|_| self.host.fault(tool));
+        Ok(CallToolResponse::from(result))
     }
 }
 
 impl Host {
-    async fn call(
-        self: Arc<Self>,
-        tool: &'static Tool,
-        arguments: Map<String, Value>,
-        identity: Identity,
-        trace_id: String,
-        cancelled: CancellationToken,
-    ) -> CallToolResult {
-        if tool.name == "describe" {
-            return CallToolResult::structured(self.describe());
-        }
-        let call = Call { tool: tool.name, arguments, identity, lifetimes: self.lifetimes };
+    async fn call(self: Arc<Self>, request: Request) -> CallToolResult {
+        let Request { tool, arguments, identity, parent, mut carriage, cancelled, is_late } = request;
+        let call =
+            Call { tool: tool.name, arguments, identity, lifetimes: self.lifetimes, began_ms: now_ms() };
         let operation = operation(tool, &call);
         let begun = self.attempts().begin(operation, self.elapsed_ms());
-        let first = Begun { number: 1, prior: retort::words::Prior::None, elapsed_ms: 0 };
-        let started = Instant::now();
-        let may_know = call.identity.role != Role::Suspended;
-        let about =
-            About { tool, call, trace_id, operation, begun: begun.unwrap_or(first), started, may_know };
+        let first = Begun { number: 1, prior: Prior::None, elapsed_ms: 0 };
+        let began = SystemTime::now();
+        let mut span = self.telemetry.operation(tool.name, &parent, began);
+        carriage.earlier_attempts = begun.map_or(0, |begun| begun.number - 1);
+        span.carried(carriage);
+        let about = About {
+            tool,
+            trace_id: span.trace_id(),
+            operation,
+            begun: begun.unwrap_or(first),
+            started: Instant::now(),
+            may_know: call.identity.role != Role::Suspended,
+            call,
+        };
         let (held, progress) = (Held::default(), Progress::default());
-        let result = match begun {
-            None => Err(Failure::condition("RESOURCE_EXHAUSTED")),
-            Some(_) => match check(&about, &progress) {
-                Ok(()) => self.watch(&about, &held, &progress, cancelled).await,
-                Err(failure) => Err(failure),
-            },
+        let admitted = match (begun, is_late) {
+            (_, true) => Err(Failure::condition("DB_UNAVAILABLE")),
+            (None, _) => Err(Failure::condition("RESOURCE_EXHAUSTED")),
+            (Some(_), _) => check(&about, &progress),
+        };
+        let result = match admitted {
+            Ok(()) if tool.name == "describe" => Ok(self.describe()),
+            Ok(()) => self.watch(&about, &held, &progress, cancelled).await,
+            Err(failure) => Err(failure),
         };
         match result {
             Ok(value) => {
                 self.attempts().succeed(about.operation);
+                if let Some(budget) = &self.budget {
+                    budget.refund().await;
+                }
+                if progress.is_at_database() {
+                    span.attempt(self.store.system(), tool.verb, (began, SystemTime::now()), None);
+                }
+                span.end(false, SystemTime::now());
                 CallToolResult::structured(self.with_verdict(&about, value))
             }
-            Err(failure) => self.fail(&about, &failure, held, &progress).await,
+            Err(failure) => {
+                let (result, attempt) = self.fail(&about, &failure, held, &progress).await;
+                self.observe(&mut span, &about, &progress, began, &attempt);
+                span.end(true, SystemTime::now());
+                result
+            }
+        }
+    }
+
+    /// Gives a failed attempt to telemetry.
+    fn observe(
+        &self,
+        span: &mut OperationSpan<'_>,
+        about: &About,
+        progress: &Progress,
+        began: SystemTime,
+        attempt: &Value,
+    ) {
+        let text = attempt.to_string();
+        let record = retort::json::Json::read(&text).ok();
+        match record.and_then(|record| retort::observe::AttemptRecord::read(&record)) {
+            Some(record) if progress.is_at_database() => {
+                let times = (began, SystemTime::now());
+                span.attempt(self.store.system(), about.tool.verb, times, Some(&record));
+            }
+            Some(record) => span.refuse(&record),
+            // Not even the constant verdict of a failed judge is without a record.
+            None => tracing::error!("a verdict has no attempt record"),
         }
     }
 
@@ -183,128 +266,6 @@ impl Host {
         Err(Failure { cancel: "requested", ..Failure::condition(condition) })
     }
 
-    /// Judges a failure, cleans up as the decision says, records the diagnostic, and only then answers.
-    async fn fail(
-        &self,
-        about: &About,
-        failure: &Failure,
-        held: Held,
-        progress: &Progress,
-    ) -> CallToolResult {
-        let report = self.report(about, failure, progress);
-        let verdict_text = self.contract.evaluate(&report.to_string());
-        let verdict: Value = serde_json::from_str(&verdict_text).unwrap_or_default();
-        if let Some(session) = held.lock().await.take() {
-            session.clean(verdict["decision"]["cleanup"].as_str().unwrap_or("discard_connection")).await;
-        }
-        let outcome =
-            verdict["envelope"]["outcome"].as_str().and_then(Outcome::parse).unwrap_or(Outcome::Unknown);
-        self.attempts().fail(about.operation, outcome);
-        if outcome.is_without_effect() {
-            self.release(about, progress).await;
-        }
-        self.record(&verdict);
-        let rendered = self.contract.render(&format!(r#"{{"verdict":{verdict_text},"as":"mcp"}}"#));
-        serde_json::from_str(&rendered)
-            .unwrap_or_else(|_| CallToolResult::structured_error(verdict["envelope"].clone()))
-    }
-
-    /// Gives the key back, so that the next attempt need not wait for the lease's end.
-    async fn release(&self, about: &About, progress: &Progress) {
-        let stage = progress.stage();
-        let release = async {
-            match (stage.ticket, about.call.scope()) {
-                (Some(ticket), _) => self.store.acquire().await?.release(&ticket).await,
-                // Whether the key was claimed is not known; that it shall not stay claimed is.
-                (None, Some(scope)) if stage.is_claiming => {
-                    self.store.acquire().await?.fence(&scope, now_ms()).await.map(drop)
-                }
-                _ => Ok(()),
-            }
-        };
-        // Where this fails the lease runs out by itself.
-        let _ = timeout(Duration::from_secs(1), release).await;
-    }
-
-    fn record(&self, verdict: &Value) {
-        let trace_id = verdict["diagnostic"]["trace_id"].as_str().unwrap_or_default();
-        let mut store = self.diagnostics.lock().unwrap_or_else(PoisonError::into_inner);
-        if store.append(trace_id, &verdict["diagnostic"].to_string(), now_ms()).is_err() {
-            tracing::error!(trace_id, "a diagnostic could not be recorded");
-        }
-        tracing::info!(attempt = %verdict["attempt"], "a call failed");
-    }
-
-    fn report(&self, about: &About, failure: &Failure, progress: &Progress) -> Value {
-        let (stage, call) = (progress.stage(), &about.call);
-        let violation =
-            |violation: &tools::Violation| json!({ "argument": violation.argument, "rule": violation.rule });
-        json!({
-            "error": failure.error,
-            "system": self.store.system(),
-            "driver": self.store.driver(),
-            "operation": {
-                "effect": if about.tool.writes { "write" } else { "read" },
-                "phase": stage.phase,
-                "transaction": stage.transaction,
-                "origin": if call.tool == "query" { "model" } else { "tool" },
-                "operation_key": call.arguments.get("operation_key").filter(|_| about.tool.writes),
-                "dedupe": if about.tool.writes { "receipt" } else { "none" },
-                "receipt": stage.receipt,
-                "key_constraint": KEY_CONSTRAINT,
-                "statement": stage.statement,
-            },
-            "attempt": {
-                "number": about.begun.number,
-                "prior": about.begun.prior.as_str(),
-                "elapsed_ms": u64::from(about.begun.elapsed_ms) + about.started.elapsed().as_millis() as u64,
-                // The next attempt is a call of its own, with a time of its own.
-                "deadline_ms": null,
-            },
-            "cancel": failure.cancel,
-            "violations": failure.violations.iter().map(violation).collect::<Vec<_>>(),
-            "context": {
-                "trace_id": about.trace_id,
-                "tool": call.tool,
-                "tool_version": tools::VERSION,
-                "policy_version": call.identity.policy_version,
-                "boundary": "mcp",
-                "authorized": about.may_know,
-            },
-            "policy": self.policy,
-            "seed": ids::seed(),
-        })
-    }
-
-    /// A receipt's answer with what it means for the earlier call.
-    fn with_verdict(&self, about: &About, mut value: Value) -> Value {
-        if about.tool.name != "receipt" {
-            return value;
-        }
-        let key = about.call.arguments.get("operation_key");
-        let earlier = json!({
-            "verdict": {
-                "code": "OUTCOME_UNKNOWN", "category": "unknown_outcome", "retryable": false, "outcome": "unknown",
-                "trace_id": about.trace_id, "message": "", "next": "reconcile", "operation_key": key,
-            },
-            "receipt": value["receipt"],
-            "fenced": value["fenced"],
-            "operation": { "effect": "write", "phase": "commit", "transaction": "committing", "operation_key": key, "dedupe": "receipt" },
-            "context": { "trace_id": about.trace_id, "tool": "receipt", "authorized": true },
-            "policy": self.policy,
-            "seed": ids::seed(),
-        });
-        let verdict: Value =
-            serde_json::from_str(&self.contract.reconcile(&earlier.to_string())).unwrap_or_default();
-        let outcome = verdict["envelope"]["outcome"].as_str().and_then(Outcome::parse);
-        if let (Some(outcome), Some(key)) = (outcome, key.and_then(Value::as_str)) {
-            let operation = Operation::of_write(&about.call.identity.principal, "update_status", key);
-            self.attempts().settle(operation, outcome);
-        }
-        value["envelope"] = verdict["envelope"].clone();
-        value
-    }
-
     fn describe(&self) -> Value {
         let codes: Value = serde_json::from_str(&self.contract.codes()).unwrap_or_default();
         json!({
@@ -318,7 +279,7 @@ impl Host {
         })
     }
 
-    fn attempts(&self) -> std::sync::MutexGuard<'_, Attempts> {
+    pub(super) fn attempts(&self) -> std::sync::MutexGuard<'_, Attempts> {
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -353,13 +314,11 @@ fn operation(tool: &Tool, call: &Call) -> Operation {
     }
 }
 
-/// The trace id of the caller's traceparent, else a new one.
-fn trace_id(traceparent: Option<&str>) -> String {
-    let id = traceparent.and_then(|traceparent| traceparent.split('-').nth(1));
-    let is_id = |id: &&str| {
-        id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) && id.contains(|digit| digit != '0')
-    };
-    id.filter(is_id).map_or_else(ids::trace_id, str::to_owned)
+/// The caller's trace, where its traceparent names one.
+fn parent(traceparent: Option<&str>) -> Context {
+    let carrier = traceparent.map(|traceparent| (String::from("traceparent"), String::from(traceparent)));
+    let carrier: std::collections::HashMap<String, String> = carrier.into_iter().collect();
+    TraceContextPropagator::new().extract_with_context(&Context::new(), &carrier)
 }
 
 fn publish(tool: &Tool) -> PublishedTool {

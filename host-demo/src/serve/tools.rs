@@ -16,6 +16,8 @@ pub struct Tool {
     pub description: &'static str,
     /// Does it change data?
     pub writes: bool,
+    /// The verb of its own statement; `None` where there is none, or where the model writes it.
+    pub verb: Option<&'static str>,
     /// Its arguments as a JSON Schema object; only the keywords that [`violations`] knows.
     pub schema: fn() -> Value,
 }
@@ -26,6 +28,7 @@ pub const TOOLS: &[Tool] = &[
         name: "report",
         description: "Lists your orders: id, status, cents, newest first.",
         writes: false,
+        verb: Some("SELECT"),
         schema: || {
             json!({ "type": "object", "additionalProperties": false, "properties": {
                 "status": { "type": "string", "enum": STATUSES, "description": "Only orders in this state." },
@@ -37,6 +40,7 @@ pub const TOOLS: &[Tool] = &[
         name: "query",
         description: "Runs one read-only SQL statement of yours on the view `orders_v1 (id, status, cents)`, at most 100 rows.",
         writes: false,
+        verb: None,
         schema: || {
             json!({ "type": "object", "additionalProperties": false, "required": ["sql"], "properties": {
                 "sql": { "type": "string", "minLength": 1, "maxLength": 10_000 },
@@ -48,6 +52,7 @@ pub const TOOLS: &[Tool] = &[
         description: "Sets the state of one of your orders. Choose an operation key before the first call and pass the \
             same one when you repeat the call: then the change is made once, and a repeated call gets the first result.",
         writes: true,
+        verb: Some("UPDATE"),
         schema: || {
             json!({ "type": "object", "additionalProperties": false,
                 "required": ["operation_key", "order_id", "status"], "properties": {
@@ -63,6 +68,7 @@ pub const TOOLS: &[Tool] = &[
         description: "Says what became of an earlier update_status call, by its operation key. Afterwards an attempt that \
             was still under way can no longer take effect.",
         writes: false,
+        verb: Some("SELECT"),
         schema: || {
             json!({ "type": "object", "additionalProperties": false, "required": ["operation_key"], "properties": {
                 "operation_key": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[!-~]+$" },
@@ -73,6 +79,7 @@ pub const TOOLS: &[Tool] = &[
         name: "describe",
         description: "Explains the errors of these tools: every code, what it means and what to do next.",
         writes: false,
+        verb: None,
         schema: || json!({ "type": "object", "additionalProperties": false, "properties": {} }),
     },
 ];

@@ -29,7 +29,10 @@ const DB_SYSTEM_NAME: &str = "db.system.name";
 const ERROR_TYPE: &str = "error.type";
 const GEN_AI_OPERATION_NAME: &str = "gen_ai.operation.name";
 const GEN_AI_TOOL_NAME: &str = "gen_ai.tool.name";
+const JSONRPC_REQUEST_ID: &str = "jsonrpc.request.id";
 const MCP_METHOD_NAME: &str = "mcp.method.name";
+const MCP_PROTOCOL_VERSION: &str = "mcp.protocol.version";
+const NETWORK_TRANSPORT: &str = "network.transport";
 const DB_CLIENT_OPERATION_DURATION: &str = "db.client.operation.duration";
 const MCP_SERVER_OPERATION_DURATION: &str = "mcp.server.operation.duration";
 
@@ -61,7 +64,25 @@ pub struct Telemetry {
     retries: Counter<u64>,
 }
 
+/// What a server knows of a call besides its tool.
+#[derive(Clone, Debug, Default)]
+pub struct Carriage {
+    /// `mcp.protocol.version`, where it is one that the server knows.
+    pub protocol_version: Option<String>,
+    /// `network.transport`: `pipe` or `tcp`.
+    pub transport: Option<&'static str>,
+    /// `jsonrpc.request.id`, where it is a number: a text of the client's may hold anything.
+    pub request_id: Option<i64>,
+    /// Attempts at the same operation in earlier calls.
+    pub earlier_attempts: u32,
+}
+
 impl Telemetry {
+    /// Writes to nobody.
+    pub fn silent() -> Telemetry {
+        Telemetry::new(&SdkTracerProvider::builder().build(), &SdkMeterProvider::builder().build())
+    }
+
     /// Writes to these providers.
     pub fn new(traces: &SdkTracerProvider, metrics: &SdkMeterProvider) -> Telemetry {
         let meter: Meter = metrics.meter(SCOPE);
@@ -108,7 +129,15 @@ impl Telemetry {
             ])
             .start_with_context(&self.tracer, parent);
         let context = parent.with_span(span);
-        OperationSpan { telemetry: self, context, tool, began: at, failures: Vec::new(), attempts: 0 }
+        OperationSpan {
+            telemetry: self,
+            context,
+            measured: vec![KeyValue::new(MCP_METHOD_NAME, TOOLS_CALL), tool],
+            began: at,
+            failures: Vec::new(),
+            attempts: 0,
+            earlier_attempts: 0,
+        }
     }
 }
 
@@ -117,16 +146,34 @@ impl Telemetry {
 pub struct OperationSpan<'t> {
     telemetry: &'t Telemetry,
     context: Context,
-    tool: KeyValue,
+    /// The attributes of its metric.
+    measured: Vec<KeyValue>,
     began: SystemTime,
     failures: Vec<AttemptRecord>,
     attempts: u64,
+    earlier_attempts: u32,
 }
 
 impl OperationSpan<'_> {
     /// The context to give on, with this span in it.
     pub fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// The trace that the operation belongs to: the caller's, else a new one.
+    pub fn trace_id(&self) -> String {
+        self.context.span().span_context().trace_id().to_string()
+    }
+
+    /// Says how the call came, and which attempt it is.
+    pub fn carried(&mut self, carriage: Carriage) {
+        let protocol = carriage.protocol_version.map(|version| KeyValue::new(MCP_PROTOCOL_VERSION, version));
+        let transport = carriage.transport.map(|transport| KeyValue::new(NETWORK_TRANSPORT, transport));
+        let request = carriage.request_id.map(|id| KeyValue::new(JSONRPC_REQUEST_ID, id.to_string()));
+        let few: Vec<KeyValue> = protocol.into_iter().chain(transport).collect();
+        self.context.span().set_attributes(few.iter().cloned().chain(request));
+        self.measured.extend(few);
+        self.earlier_attempts = carriage.earlier_attempts;
     }
 
     /// One attempt, from `began` to `ended`, on a system by its `db.system.name`. `operation` is the statement's verb,
@@ -149,9 +196,7 @@ impl OperationSpan<'_> {
                 merge(measured, attributes.iter().filter(|attribute| low(attribute)).cloned().collect());
             telemetry.errors.add(1, &measured);
         }
-        if self.attempts > 0 {
-            telemetry.retries.add(1, std::slice::from_ref(&self.tool));
-        }
+        self.count_retry();
         telemetry.attempt_seconds.record(seconds(began, ended), &measured);
         let mut span = telemetry
             .tracer
@@ -168,11 +213,27 @@ impl OperationSpan<'_> {
         self.failures.extend(failure.cloned());
     }
 
+    /// An attempt that was refused before it got to the database: it has no span of its own.
+    pub fn refuse(&mut self, failure: &AttemptRecord) {
+        let low = |attribute: &KeyValue| METRIC_ATTRIBUTES.contains(&attribute.key.as_str());
+        let measured: Vec<KeyValue> = attributes(failure).into_iter().filter(low).collect();
+        self.telemetry.errors.add(1, &measured);
+        self.count_retry();
+        self.failures.push(failure.clone());
+    }
+
+    fn count_retry(&self) {
+        if self.attempts > 0 || self.earlier_attempts > 0 {
+            let tool = self.measured.iter().filter(|attribute| attribute.key.as_str() == GEN_AI_TOOL_NAME);
+            self.telemetry.retries.add(1, &tool.cloned().collect::<Vec<_>>());
+        }
+    }
+
     /// The operation ends; `is_failed` where its caller gets an envelope.
     pub fn end(self, is_failed: bool, at: SystemTime) -> OperationRecord {
         let record = summarise(&self.failures);
         let span = self.context.span();
-        let mut measured = vec![KeyValue::new(MCP_METHOD_NAME, TOOLS_CALL), self.tool.clone()];
+        let mut measured = self.measured;
         span.set_attribute(KeyValue::new(
             "retort.attempts",
             i64::try_from(self.attempts).unwrap_or(i64::MAX),

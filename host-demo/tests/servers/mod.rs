@@ -122,3 +122,43 @@ pub fn postgres() -> Option<Server> {
     wait_until("postgres", || socket.exists());
     Some(Server { process, folder })
 }
+
+/// MariaDB, on a socket in its folder, for the user `root` without a password. `None` where it is not installed.
+pub fn mariadb() -> Option<Server> {
+    let (Some(install), Some(mariadbd)) = (find("mariadb-install-db"), find_server("mariadbd")) else {
+        return skipped("mariadbd");
+    };
+    let folder = folder();
+    // MariaDB refuses to run as root unless it is told to be root.
+    let user = nix::unistd::geteuid().is_root().then_some("--user=root");
+    let data = format!("--datadir={}", folder.path().join("data").display());
+    let made = Command::new(install)
+        .args(["--no-defaults", &data, "--auth-root-authentication-method=normal", "--skip-name-resolve"])
+        .args(user)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("mariadb-install-db runs");
+    assert!(made.success(), "mariadb-install-db makes a data folder");
+    let socket = mariadb_socket(folder.path());
+    let process = Command::new(mariadbd)
+        .args(["--no-defaults", &data, "--skip-networking", "--innodb-buffer-pool-size=32M"])
+        .arg(format!("--socket={}", socket.display()))
+        .args(user)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("mariadbd starts");
+    wait_until("mariadbd", || socket.exists());
+    Some(Server { process, folder })
+}
+
+/// MariaDB's socket in its server's folder.
+pub fn mariadb_socket(folder: &Path) -> PathBuf {
+    folder.join("mariadb.sock")
+}
+
+/// A program that is in the search path of root alone.
+fn find_server(program: &str) -> Option<PathBuf> {
+    find(program).or_else(|| Some(Path::new("/usr/sbin").join(program)).filter(|file| file.is_file()))
+}

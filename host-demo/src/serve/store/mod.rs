@@ -1,5 +1,7 @@
 //! The databases behind the tools. A step's error is the driver's own, as JSON: nothing here judges it.
 
+#[macro_use]
+mod server;
 mod mysql;
 mod postgres;
 mod sqlite;
@@ -37,8 +39,8 @@ pub trait Session: Send {
     /// The rows of a statement that the model wrote: read-only, and nothing but the tenant's view in sight.
     async fn query(&mut self, tenant: &str, sql: &str) -> Result<Value, Raw>;
 
-    /// Claims an operation key, in a transaction of its own.
-    async fn claim(&mut self, key: &Key, lifetimes: Lifetimes, now_ms: i64) -> Result<Claim, Raw>;
+    /// Claims an operation key for an attempt that began at this time, in a transaction of its own.
+    async fn claim(&mut self, key: &Key, lifetimes: Lifetimes, began_ms: i64) -> Result<Claim, Raw>;
 
     /// Begins the transaction.
     async fn begin(&mut self) -> Result<(), Raw>;
@@ -56,7 +58,10 @@ pub trait Session: Send {
     async fn release(&mut self, ticket: &Ticket) -> Result<(), Raw>;
 
     /// Fences earlier attempts off and looks the key up.
-    async fn fence(&mut self, scope: &Scope, now_ms: i64) -> Result<LookUp, Raw>;
+    async fn fence(&mut self, scope: &Scope, lifetimes: Lifetimes, now_ms: i64) -> Result<LookUp, Raw>;
+
+    /// Forgets the keys that were over at that time.
+    async fn forget(&mut self, before_ms: i64) -> Result<(), Raw>;
 
     /// Does what a decision's `cleanup` says, and gives the connection back or up.
     async fn clean(self: Box<Self>, cleanup: &str);

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use sqlx::mysql::{MySql as Driver, MySqlConnection, MySqlPool, MySqlPoolOptions};
+use sqlx::mysql::{MySql as Driver, MySqlPool, MySqlPoolOptions};
 use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _, query, query_scalar};
 use tokio::time::timeout;
@@ -100,17 +100,14 @@ fn raw(error: sqlx::Error) -> Raw {
     adapters::sqlx(&error)
 }
 
-impl MySqlSession {
-    fn connection(&mut self) -> &mut MySqlConnection {
-        &mut self.connection
-    }
+fn kill(id: u64) -> String {
+    format!("KILL {id}")
 }
 
-#[async_trait]
-impl Session for MySqlSession {
+server_session!(MySqlSession, receipts, kill, {
     async fn report(&mut self, tenant: &str, status: Option<&str>, limit: i64) -> Result<Value, Raw> {
         let rows = query(REPORT).bind(tenant).bind(status).bind(status).bind(limit);
-        let rows = rows.fetch_all(self.connection()).await.map_err(raw)?;
+        let rows = rows.fetch_all(&mut *self.connection).await.map_err(raw)?;
         let row = |row: &sqlx::mysql::MySqlRow| {
             let (id, status, cents): (i64, String, i64) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
             Ok(json!({ "id": id, "status": status, "cents": cents }))
@@ -123,62 +120,23 @@ impl Session for MySqlSession {
         Err(json!({ "condition": "UNSUPPORTED_OPERATION" }))
     }
 
-    async fn claim(&mut self, key: &Key, lifetimes: Lifetimes, now_ms: i64) -> Result<Claim, Raw> {
-        receipts::claim(self.connection(), key, lifetimes, now_ms).await.map_err(raw)
-    }
-
-    async fn begin(&mut self) -> Result<(), Raw> {
-        self.connection().execute("START TRANSACTION").await.map(drop).map_err(raw)
-    }
-
     async fn change(&mut self, tenant: &str, order_id: i64, status: &str) -> Result<u64, Raw> {
         let find = query_scalar("SELECT COUNT(*) FROM orders WHERE id = ? AND tenant = ? FOR UPDATE");
-        let found: i64 = find.bind(order_id).bind(tenant).fetch_one(self.connection()).await.map_err(raw)?;
+        let found: i64 =
+            find.bind(order_id).bind(tenant).fetch_one(&mut *self.connection).await.map_err(raw)?;
         if found > 0 {
             let update = query("UPDATE orders SET status = ? WHERE id = ? AND tenant = ?");
-            update.bind(status).bind(order_id).bind(tenant).execute(self.connection()).await.map_err(raw)?;
+            update
+                .bind(status)
+                .bind(order_id)
+                .bind(tenant)
+                .execute(&mut *self.connection)
+                .await
+                .map_err(raw)?;
             let insert =
                 query("INSERT INTO changes (order_id, status) VALUES (?, ?)").bind(order_id).bind(status);
-            insert.execute(self.connection()).await.map_err(raw)?;
+            insert.execute(&mut *self.connection).await.map_err(raw)?;
         }
         Ok(u64::try_from(found).unwrap_or_default())
     }
-
-    async fn receipt(&mut self, ticket: &Ticket, result: &str) -> Result<bool, Raw> {
-        match receipts::commit(self.connection(), ticket, result).await {
-            Ok(()) => Ok(true),
-            Err(Error::Fenced(_)) => Ok(false),
-            Err(Error::Store(error)) => Err(raw(error)),
-        }
-    }
-
-    async fn commit(&mut self) -> Result<(), Raw> {
-        self.connection().execute("COMMIT").await.map(drop).map_err(raw)
-    }
-
-    async fn release(&mut self, ticket: &Ticket) -> Result<(), Raw> {
-        receipts::release(self.connection(), ticket).await.map_err(raw)
-    }
-
-    async fn fence(&mut self, scope: &Scope, now_ms: i64) -> Result<LookUp, Raw> {
-        receipts::fence(self.connection(), scope, now_ms).await.map_err(raw)
-    }
-
-    async fn clean(mut self: Box<Self>, cleanup: &str) {
-        match cleanup {
-            "none" | "rollback" => {
-                let rolled_back = timeout(CLEANUP, self.connection.execute("ROLLBACK")).await;
-                if !matches!(rolled_back, Ok(Ok(_))) {
-                    drop(self.connection.detach());
-                }
-            }
-            "cancel_then_discard" => {
-                drop(self.connection.detach());
-                let kill = format!("KILL {}", self.id);
-                // Where even this fails the server's own statement timeout ends the statement.
-                let _ = timeout(CLEANUP, self.pool.execute(AssertSqlSafe(kill))).await;
-            }
-            _ => drop(self.connection.detach()),
-        }
-    }
-}
+});

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde_json::Value;
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions, Postgres as Driver};
+use sqlx::postgres::{PgPool, PgPoolOptions, Postgres as Driver};
 use sqlx::{AssertSqlSafe, Executor as _, query, query_scalar};
 use tokio::time::timeout;
 
@@ -33,7 +33,7 @@ pub struct Postgres {
 
 struct PostgresSession {
     connection: PoolConnection<Driver>,
-    backend: i32,
+    id: i32,
     pool: PgPool,
 }
 
@@ -86,9 +86,9 @@ impl Store for Postgres {
     async fn acquire(&self) -> Result<Box<dyn Session>, Raw> {
         let raw = |error: sqlx::Error| adapters::sqlx(&error);
         let mut connection = self.pool.acquire().await.map_err(raw)?;
-        // Which backend to cancel, should it come to that; a dead connection is found out here, before anything is sent.
+        // Which session to end, should it come to that; a dead connection is found out here, before anything is sent.
         match query_scalar("SELECT pg_backend_pid()").fetch_one(&mut *connection).await {
-            Ok(backend) => Ok(Box::new(PostgresSession { connection, backend, pool: self.pool.clone() })),
+            Ok(id) => Ok(Box::new(PostgresSession { connection, id, pool: self.pool.clone() })),
             Err(error) => {
                 drop(connection.detach());
                 Err(raw(error))
@@ -101,93 +101,50 @@ fn raw(error: sqlx::Error) -> Raw {
     adapters::sqlx(&error)
 }
 
-impl PostgresSession {
-    fn connection(&mut self) -> &mut PgConnection {
-        &mut self.connection
-    }
+/// A cancel would leave a session that waits for its client's next word with its transaction and locks.
+fn kill(id: i32) -> String {
+    format!("SELECT pg_terminate_backend({id})")
 }
 
-#[async_trait]
-impl Session for PostgresSession {
+server_session!(PostgresSession, receipts, kill, {
     async fn report(&mut self, tenant: &str, status: Option<&str>, limit: i64) -> Result<Value, Raw> {
         let sql = format!(
             "SELECT coalesce(json_agg(t), '[]')::text FROM ({}) t",
             REPORT.replace("$2 IS NULL", "$2::text IS NULL")
         );
         let rows = query_scalar(AssertSqlSafe(sql)).bind(tenant).bind(status).bind(limit);
-        let rows: String = rows.fetch_one(self.connection()).await.map_err(raw)?;
+        let rows: String = rows.fetch_one(&mut *self.connection).await.map_err(raw)?;
         Ok(serde_json::from_str(&rows).unwrap_or_default())
     }
 
     async fn query(&mut self, tenant: &str, sql: &str) -> Result<Value, Raw> {
-        self.connection().execute("BEGIN READ ONLY").await.map_err(raw)?;
+        self.connection.execute("BEGIN READ ONLY").await.map_err(raw)?;
         let role = format!("SET LOCAL ROLE \"retort_tenant_{}\"", tenant.replace('"', "\"\""));
-        self.connection().execute(AssertSqlSafe(role)).await.map_err(raw)?;
+        self.connection.execute(AssertSqlSafe(role)).await.map_err(raw)?;
         let sql = sql.trim().trim_end_matches(';');
         let sql = format!(
             "SELECT coalesce(json_agg(t), '[]')::text FROM (SELECT * FROM (\n{sql}\n) q LIMIT {MOST_ROWS}) t"
         );
         let rows: String =
-            query_scalar(AssertSqlSafe(sql)).fetch_one(self.connection()).await.map_err(raw)?;
-        self.connection().execute("ROLLBACK").await.map_err(raw)?;
+            query_scalar(AssertSqlSafe(sql)).fetch_one(&mut *self.connection).await.map_err(raw)?;
+        self.connection.execute("ROLLBACK").await.map_err(raw)?;
         Ok(serde_json::from_str(&rows).unwrap_or_default())
-    }
-
-    async fn claim(&mut self, key: &Key, lifetimes: Lifetimes, now_ms: i64) -> Result<Claim, Raw> {
-        receipts::claim(self.connection(), key, lifetimes, now_ms).await.map_err(raw)
-    }
-
-    async fn begin(&mut self) -> Result<(), Raw> {
-        self.connection().execute("BEGIN").await.map(drop).map_err(raw)
     }
 
     async fn change(&mut self, tenant: &str, order_id: i64, status: &str) -> Result<u64, Raw> {
         let update = query("UPDATE orders SET status = $1 WHERE id = $2 AND tenant = $3");
-        let update =
-            update.bind(status).bind(order_id).bind(tenant).execute(self.connection()).await.map_err(raw)?;
+        let update = update
+            .bind(status)
+            .bind(order_id)
+            .bind(tenant)
+            .execute(&mut *self.connection)
+            .await
+            .map_err(raw)?;
         if update.rows_affected() > 0 {
             let insert =
                 query("INSERT INTO changes (order_id, status) VALUES ($1, $2)").bind(order_id).bind(status);
-            insert.execute(self.connection()).await.map_err(raw)?;
+            insert.execute(&mut *self.connection).await.map_err(raw)?;
         }
         Ok(update.rows_affected())
     }
-
-    async fn receipt(&mut self, ticket: &Ticket, result: &str) -> Result<bool, Raw> {
-        match receipts::commit(self.connection(), ticket, result).await {
-            Ok(()) => Ok(true),
-            Err(Error::Fenced(_)) => Ok(false),
-            Err(Error::Store(error)) => Err(raw(error)),
-        }
-    }
-
-    async fn commit(&mut self) -> Result<(), Raw> {
-        self.connection().execute("COMMIT").await.map(drop).map_err(raw)
-    }
-
-    async fn release(&mut self, ticket: &Ticket) -> Result<(), Raw> {
-        receipts::release(self.connection(), ticket).await.map_err(raw)
-    }
-
-    async fn fence(&mut self, scope: &Scope, now_ms: i64) -> Result<LookUp, Raw> {
-        receipts::fence(self.connection(), scope, now_ms).await.map_err(raw)
-    }
-
-    async fn clean(mut self: Box<Self>, cleanup: &str) {
-        match cleanup {
-            "none" | "rollback" => {
-                let rolled_back = timeout(CLEANUP, self.connection.execute("ROLLBACK")).await;
-                if !matches!(rolled_back, Ok(Ok(_))) {
-                    drop(self.connection.detach());
-                }
-            }
-            "cancel_then_discard" => {
-                drop(self.connection.detach());
-                let cancel = query("SELECT pg_cancel_backend($1)").bind(self.backend);
-                // Where even this fails the server's own statement timeout ends the statement.
-                let _ = timeout(CLEANUP, cancel.execute(&self.pool)).await;
-            }
-            _ => drop(self.connection.detach()),
-        }
-    }
-}
+});

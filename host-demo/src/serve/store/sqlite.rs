@@ -110,8 +110,8 @@ impl Session for SqliteSession {
         })
     }
 
-    async fn claim(&mut self, key: &Key, lifetimes: Lifetimes, now_ms: i64) -> Result<Claim, Raw> {
-        self.step(|connection| receipts::claim(connection, key, lifetimes, now_ms))
+    async fn claim(&mut self, key: &Key, lifetimes: Lifetimes, began_ms: i64) -> Result<Claim, Raw> {
+        self.step(|connection| receipts::claim(connection, key, lifetimes, began_ms))
     }
 
     async fn begin(&mut self) -> Result<(), Raw> {
@@ -148,8 +148,12 @@ impl Session for SqliteSession {
         self.step(|connection| receipts::release(connection, ticket))
     }
 
-    async fn fence(&mut self, scope: &Scope, now_ms: i64) -> Result<LookUp, Raw> {
-        self.step(|connection| receipts::fence(connection, scope, now_ms))
+    async fn fence(&mut self, scope: &Scope, lifetimes: Lifetimes, now_ms: i64) -> Result<LookUp, Raw> {
+        self.step(|connection| receipts::fence(connection, scope, lifetimes, now_ms))
+    }
+
+    async fn forget(&mut self, before_ms: i64) -> Result<(), Raw> {
+        self.step(|connection| receipts::forget(connection, before_ms)).map(drop)
     }
 
     async fn clean(mut self: Box<Self>, _cleanup: &str) {

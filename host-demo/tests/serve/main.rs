@@ -1,5 +1,12 @@
 //! `retort serve`, as the official MCP client sees it.
 
+mod budget;
+mod databases;
+mod operator;
+#[path = "../servers/mod.rs"]
+mod servers;
+mod shutdown;
+
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -178,14 +185,92 @@ async fn a_caller_without_permission_learns_nothing() {
     assert_eq!((&refused["code"], &refused["outcome"]), (&json!("NOT_AUTHORIZED"), &json!("not_committed")));
 }
 
+/// The whole envelope of a failed call; its trace id is 32 hex digits, and not compared.
+fn whole(result: &CallToolResult) -> Value {
+    let mut envelope = envelope(result);
+    let trace_id = envelope["trace_id"].take();
+    let trace_id = trace_id.as_str().expect("a trace id");
+    assert!(trace_id.len() == 32 && trace_id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{trace_id}");
+    envelope.as_object_mut().expect("an object").remove("trace_id");
+    envelope
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whole_envelopes_of_every_kind() {
+    let folder = TempDir::new().expect("a folder");
+    let client = stdio(folder.path(), &[]).await;
+    let missing = call(&client, "update_status", json!({ "order_id": 1, "status": "open" })).await;
+    assert_eq!(
+        whole(&missing),
+        json!({
+            "code": "MISSING_ARGUMENT", "category": "validation", "retryable": false, "outcome": "not_started",
+            "message": "A required argument is missing. Add it and call again.", "next": "fix",
+            "arguments": [{ "argument": "operation_key", "rule": "required" }],
+        })
+    );
+    let written = call(&client, "query", json!({ "sql": "SELEC canary" })).await;
+    assert_eq!(
+        whole(&written),
+        json!({
+            "code": "INVALID_QUERY", "category": "validation", "retryable": false, "outcome": "not_committed",
+            "message": "The query is not valid for this database. Correct the query and call again.", "next": "fix",
+        })
+    );
+    let gone = json!({ "operation_key": "k-1", "order_id": 999, "status": "open" });
+    assert_eq!(
+        whole(&call(&client, "update_status", gone).await),
+        json!({
+            "code": "NOT_FOUND", "category": "not_found", "retryable": false, "outcome": "not_committed",
+            "message": "What was asked for does not exist. Check the identifier.", "next": "fix", "operation_key": "k-1",
+        })
+    );
+    let described = call(&client, "describe", json!({ "canary": 1 })).await;
+    assert_eq!(
+        whole(&described),
+        json!({
+            "code": "INVALID_ARGUMENT", "category": "validation", "retryable": false, "outcome": "not_started",
+            "message": "An argument is not valid. Correct the arguments and call again.", "next": "fix",
+        })
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn describe_names_every_code_that_a_call_can_end_in() {
+    let folder = TempDir::new().expect("a folder");
+    let client = stdio(folder.path(), &[]).await;
+    let described = success(&call(&client, "describe", json!({})).await);
+    let listed = described["codes"].as_array().expect("a list").iter();
+    let listed: Vec<&str> = listed.filter_map(|row| row["code"].as_str()).collect();
+    let all: Vec<&str> = retort::codes::Code::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(listed, all);
+    assert_eq!(described["rules"].as_array().map(Vec::len), Some(4));
+}
+
+const ENDLESS: &str =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) AS most FROM n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_read_is_counted_until_its_attempts_are_used_up() {
+    let folder = TempDir::new().expect("a folder");
+    let client = stdio(folder.path(), &["--statement-timeout", "100"]).await;
+    let mut ends = Vec::new();
+    for _ in 0..3 {
+        let envelope = envelope(&call(&client, "query", json!({ "sql": ENDLESS })).await);
+        ends.push((envelope["code"].clone(), envelope["retryable"].clone()));
+    }
+    let timed_out = |retryable: bool| (json!("DB_TIMEOUT"), json!(retryable));
+    assert_eq!(ends, [timed_out(true), timed_out(true), timed_out(false)]);
+    // Other arguments are another operation.
+    let other = format!("{ENDLESS} -- another");
+    assert_eq!(envelope(&call(&client, "query", json!({ "sql": other })).await)["retryable"], true);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_trace_id_resolves_to_its_diagnostic() {
     let folder = TempDir::new().expect("a folder");
     let client = stdio(folder.path(), &["--pool", "1", "--statement-timeout", "200"]).await;
-    let endless =
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) AS most FROM n";
     let failures = [
-        envelope(&call(&client, "query", json!({ "sql": endless })).await),
+        envelope(&call(&client, "query", json!({ "sql": ENDLESS })).await),
         envelope(&call(&client, "query", json!({ "sql": "SELEC canary_4711" })).await),
         envelope(&call(&client, "query", json!({ "sql": "SELECT canary_4711 FROM orders_v1" })).await),
     ];
@@ -199,15 +284,30 @@ async fn every_trace_id_resolves_to_its_diagnostic() {
         assert_eq!((entries.len(), &diagnostic["code"]), (1, &failure["code"]));
         assert_eq!((&diagnostic["tool"], &diagnostic["system"]), (&json!("query"), &json!("sqlite")));
     }
+
+    // A receipt's envelope has one as well, and the command finds it.
+    let receipt = success(&call(&client, "receipt", json!({ "operation_key": "k" })).await);
+    let trace_id = receipt["envelope"]["trace_id"].as_str().expect("a trace id");
+    let found = std::process::Command::new(env!("CARGO_BIN_EXE_retort"))
+        .args(["--native", "trace", trace_id, "--store"])
+        .arg(folder.path().join("diagnostics.sqlite"))
+        .output()
+        .expect("the command runs");
+    assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
+    let line: Value = serde_json::from_slice(&found.stdout).expect("one line of JSON");
+    assert_eq!(
+        (&line["diagnostic"]["code"], &line["diagnostic"]["tool"]),
+        (&receipt["envelope"]["code"], &json!("receipt"))
+    );
 }
 
-/// A server on a free port, and its address.
-async fn http(folder: &Path, tokens: &Path) -> (Child, String) {
+/// A server on a free port, and where it is.
+async fn http(folder: &Path, arguments: &[&str]) -> (Child, String) {
     let mut server = Command::new(env!("CARGO_BIN_EXE_retort"))
         .args(["serve", "--http", "127.0.0.1:0", "--data"])
         .arg(folder)
-        .arg("--tokens")
-        .arg(tokens)
+        .args(arguments)
+        .env("RETORT_OPERATOR_TOKEN", OPERATOR)
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
@@ -223,17 +323,36 @@ async fn http(folder: &Path, tokens: &Path) -> (Child, String) {
     (server, address)
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn over_http_the_token_says_who_asks() {
+const OPERATOR: &str = "the operator's own";
+
+/// A file of two callers' tokens.
+fn tokens(folder: &Path) -> String {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let folder = TempDir::new().expect("a folder");
-    let tokens = folder.path().join("tokens.json");
+    let file = folder.join("tokens.json");
     let people = json!({
         "token-north": { "principal": "nora", "tenant": "north", "role": "writer" },
         "token-south": { "principal": "sam", "tenant": "south", "role": "reader" },
     });
-    std::fs::write(&tokens, people.to_string()).expect("written");
-    let (mut server, address) = http(folder.path(), &tokens).await;
+    std::fs::write(&file, people.to_string()).expect("written");
+    file.display().to_string()
+}
+
+/// A session of the official client over HTTP.
+async fn session(address: &str, token: &str) -> Client {
+    let config = StreamableHttpClientTransportConfig::with_uri(address).auth_header(token);
+    ().serve(StreamableHttpClientTransport::from_config(config)).await.expect("a session")
+}
+
+/// Asks a server to end.
+fn terminate(server: &Child) {
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(server.id().expect("running")).expect("a pid"));
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).expect("signalled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn over_http_the_token_says_who_asks() {
+    let folder = TempDir::new().expect("a folder");
+    let (mut server, address) = http(folder.path(), &["--tokens", &tokens(folder.path())]).await;
 
     let client = reqwest::Client::new();
     let post = |token: &str| {
@@ -258,8 +377,7 @@ async fn over_http_the_token_says_who_asks() {
     assert!(large.status().is_client_error(), "{}", large.status());
 
     for (token, ids) in [("token-north", [2, 1]), ("token-south", [4, 3])] {
-        let config = StreamableHttpClientTransportConfig::with_uri(address.as_str()).auth_header(token);
-        let client = ().serve(StreamableHttpClientTransport::from_config(config)).await.expect("a session");
+        let client = session(&address, token).await;
         let orders = success(&call(&client, "report", json!({})).await)["orders"].clone();
         let seen: Vec<i64> =
             orders.as_array().expect("rows").iter().filter_map(|order| order["id"].as_i64()).collect();
@@ -272,8 +390,7 @@ async fn over_http_the_token_says_who_asks() {
         }
     }
 
-    let pid = nix::unistd::Pid::from_raw(i32::try_from(server.id().expect("running")).expect("a pid"));
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).expect("signalled");
+    terminate(&server);
     let ended = tokio::time::timeout(Duration::from_secs(10), server.wait()).await;
     assert!(ended.expect("it ends in time").expect("a status").success());
 }
