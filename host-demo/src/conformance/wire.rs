@@ -25,7 +25,7 @@ pub struct Wire {
 }
 
 enum Carrier {
-    Stdio { command: String, process: Process },
+    Stdio { command: String, process: Box<Process> },
     Http(Http),
 }
 
@@ -143,7 +143,7 @@ impl Wire {
             let client = reqwest::Client::builder().build()?;
             Carrier::Http(Http { client, url: target.into(), token: token.map(String::from), session: None })
         } else {
-            Carrier::Stdio { command: target.into(), process: Process::start(target)? }
+            Carrier::Stdio { command: target.into(), process: Box::new(Process::start(target)?) }
         };
         Ok(Wire { carrier, patience, last_id: 0 })
     }
@@ -172,7 +172,7 @@ impl Wire {
     /// A session of its own from the beginning: a new process, or a new handshake.
     pub async fn begin_again(&mut self) -> Option<Value> {
         match &mut self.carrier {
-            Carrier::Stdio { command, process } => *process = Process::start(command).ok()?,
+            Carrier::Stdio { command, process } => **process = Process::start(command).ok()?,
             Carrier::Http(http) => http.session = None,
         }
         self.initialize().await
