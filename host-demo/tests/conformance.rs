@@ -31,8 +31,8 @@ fn broken(card: &Value) -> Vec<&str> {
 
 /// How often a row held, and how often it was checked.
 fn row(card: &Value, name: &str) -> (u64, u64) {
-    let checks = card["checks"].as_array().expect("rows").iter();
-    let check = checks.into_iter().find(|check| check["name"] == name).expect("the row");
+    let mut checks = card["checks"].as_array().expect("rows").iter();
+    let check = checks.find(|check| check["name"] == name).expect("the row");
     (check["held"].as_u64().expect("a number"), check["made"].as_u64().expect("a number"))
 }
 

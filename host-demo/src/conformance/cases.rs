@@ -78,10 +78,10 @@ impl Tool {
         let mut other = call.clone();
         let changed = self.properties.iter().find_map(|(name, rules)| {
             let before = call.get(name).filter(|_| Some(name.as_str()) != self.key())?;
-            let words = rules["enum"].as_array().into_iter().flatten();
+            let mut words = rules["enum"].as_array().into_iter().flatten();
             let next = match before {
                 Value::Number(number) => Some(json!(number.as_i64()? + 1)),
-                _ => words.into_iter().find(|word| *word != before).cloned(),
+                _ => words.find(|word| *word != before).cloned(),
             };
             Some((name.clone(), next?))
         });

@@ -241,8 +241,8 @@ impl Wire {
                         let text = text.ok().and_then(Result::ok).unwrap_or_default();
                         let lines =
                             text.lines().map(|line| line.strip_prefix("data:").unwrap_or(line).trim());
-                        let message = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-                        let message = message.into_iter().find(|message| message["id"] == id);
+                        let mut messages = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+                        let message = messages.find(|message| message["id"] == id);
                         message.map_or(Answer::Nothing, |message| Answer::read(&message))
                     });
                 }

@@ -73,8 +73,8 @@ async fn traces_and_metrics_are_the_operators_alone() {
         (200, "text/plain; version=0.0.4; charset=utf-8")
     );
     let count = |name: &str, labels: &[&str]| {
-        let figures = text.lines().filter(|line| line.starts_with(&format!("{name}{{")));
-        let figure = figures.into_iter().find(|line| labels.iter().all(|label| line.contains(label)));
+        let mut figures = text.lines().filter(|line| line.starts_with(&format!("{name}{{")));
+        let figure = figures.find(|line| labels.iter().all(|label| line.contains(label)));
         figure.and_then(|line| line.rsplit_once("} ")).map(|(_, value)| value.to_owned())
     };
     let one = Some(String::from("1"));
