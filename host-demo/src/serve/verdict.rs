@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use retort::words::Outcome;
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::{CallToolResult, ContentBlock, ResultType};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -39,7 +39,10 @@ impl Host {
         self.record(&verdict);
         tracing::info!(attempt = %verdict["attempt"], "a call failed");
         let rendered = self.contract.render(&format!(r#"{{"verdict":{verdict_text},"as":"mcp"}}"#));
-        let result = serde_json::from_str(&rendered).unwrap_or_else(|_| carry(&verdict["envelope"]));
+        let mut result: CallToolResult =
+            serde_json::from_str(&rendered).unwrap_or_else(|_| carry(&verdict["envelope"]));
+        // The newest revision wants it on every result; for an older one the SDK takes it away again.
+        result.result_type = Some(ResultType::COMPLETE);
         (result, verdict["attempt"].clone())
     }
 

@@ -87,7 +87,7 @@ async fn traces_and_metrics_are_the_operators_alone() {
         assert_eq!(count("mcp_server_operation_duration_seconds_count", &labels), one, "{tool} in {text}");
     }
     let failed =
-        ["error_type=\"DB_TIMEOUT\"", "db_system_name=\"sqlite\"", "retort_outcome=\"not_committed\""];
+        ["error_type=\"CANCELLED\"", "db_system_name=\"sqlite\"", "retort_outcome=\"not_committed\""];
     assert_eq!(count("retort_errors_total", &failed), one, "{text}");
     assert_eq!(count("db_client_operation_duration_seconds_count", &failed), one, "{text}");
     assert!(!text.contains("canary") && !text.contains("SELECT i"), "{text}");
