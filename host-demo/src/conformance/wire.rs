@@ -127,8 +127,8 @@ impl Http {
             text.extend_from_slice(&chunk);
             let so_far = String::from_utf8_lossy(&text);
             let lines = so_far.lines().map(|line| line.strip_prefix("data:").unwrap_or(line));
-            let messages = lines.filter_map(|line| serde_json::from_str::<Value>(line.trim()).ok());
-            if let Some(answer) = messages.filter(is_answer).last() {
+            let mut messages = lines.filter_map(|line| serde_json::from_str::<Value>(line.trim()).ok());
+            if let Some(answer) = messages.rfind(is_answer) {
                 return Some(answer);
             }
         }
@@ -307,7 +307,7 @@ impl Wire {
                 let text = timeout(self.patience, response.text()).await.ok().and_then(Result::ok);
                 let text = text.unwrap_or_default();
                 let lines = text.lines().map(|line| line.strip_prefix("data:").unwrap_or(line).trim());
-                let message = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok()).last();
+                let message = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok()).next_back();
                 reaction(message.as_ref())
             }
         }
