@@ -68,6 +68,47 @@ drill: build ## Break SQLite, PostgreSQL and MariaDB under the MCP server; WRITE
 bench: build ## Measure verdicts, native and through the component
 	cargo bench $(NATIVE) --features retort-host/embed
 
+# Fuzzing and the supply chain. The tools are built once into target/tools.
+TOOLS := target/tools
+FUZZ := tests/fuzz
+FUZZ_TARGETS := evaluate causes redact fingerprint render component
+# Seconds per target: a minute in all unless told otherwise.
+SECONDS_EACH ?= 10
+
+.PHONY: fuzz fuzz-keep deny sbom reproduce
+
+$(TOOLS)/bin/cargo-fuzz:
+	cargo install --quiet --locked cargo-fuzz --version 0.13.2 --root $(TOOLS)
+
+$(TOOLS)/bin/cargo-deny:
+	cargo install --quiet --locked cargo-deny --version 0.20.2 --root $(TOOLS)
+
+$(TOOLS)/bin/cargo-cyclonedx:
+	cargo install --quiet --locked cargo-cyclonedx --version 0.5.9 --root $(TOOLS)
+
+fuzz: component $(TOOLS)/bin/cargo-fuzz ## Fuzz every target from the kept corpora; SECONDS_EACH=3600 for the long run
+	cargo run --quiet --release -p retort-tests --bin fuzz-corpus -- unpack target/fuzz/corpus
+	@# Coverage flags are stable, address sanitising is not: the logic forbids unsafe code.
+	@for target in $(FUZZ_TARGETS); do \
+	  echo "fuzz $$target"; \
+	  PATH=$(CURDIR)/$(TOOLS)/bin:$$PATH cargo fuzz run --fuzz-dir $(FUZZ) --sanitizer none --target-dir target/fuzz \
+	    $$([[ $$target == component ]] && echo "--features component") $$target target/fuzz/corpus/$$target -- \
+	    -max_total_time=$(SECONDS_EACH) -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0; \
+	done
+
+fuzz-keep: ## Keep what fuzzing found: the shortest inputs of each target
+	cargo run --quiet --release -p retort-tests --bin fuzz-corpus -- keep target/fuzz/corpus
+
+deny: $(TOOLS)/bin/cargo-deny ## Check licences, sources and bans of everything linked
+	$(TOOLS)/bin/cargo-deny --all-features check licenses bans sources
+
+sbom: component $(TOOLS)/bin/cargo-cyclonedx ## Write the component's bill of materials (CycloneDX) beside it
+	$(TOOLS)/bin/cargo-cyclonedx cyclonedx --manifest-path guest/component/Cargo.toml --target wasm32-wasip2 --format json --override-filename retort.component.cdx
+	mv guest/component/retort.component.cdx.json $(OUT)/
+
+reproduce: component ## Build the component in another folder, and compare the bytes
+	bash tests/reproduce.sh $(COMPONENT)
+
 # Hosts in other languages. Each carries the core module and replays the golden verdicts.
 PYTHON := host-demo/python
 PYTHON_VENV := target/python-venv

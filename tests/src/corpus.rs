@@ -112,6 +112,40 @@ pub fn calls() -> Vec<Call> {
     lines("calls.jsonl")
 }
 
+/// An input that once broke a property.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Regression {
+    /// The property, by the name of its fuzz target.
+    pub target: String,
+    /// What broke it.
+    pub input: String,
+    /// What was wrong.
+    pub why: String,
+}
+
+/// Every input that once broke a property.
+pub fn regressions() -> Vec<Regression> {
+    lines("fuzz/regressions.jsonl")
+}
+
+/// What a fuzz target starts from: what earlier runs kept, and what of the corpus is of its kind.
+pub fn fuzz_seeds(target: &str) -> Vec<String> {
+    let texts = |name: &str| read(&format!("sanitise/{name}")).lines().map(String::from).collect::<Vec<_>>();
+    let cells = |name: &str| texts(name).iter().flat_map(|line| line.split('\t')).map(String::from).collect();
+    let called =
+        |function: &str| calls().into_iter().filter(|call| call.function == function).map(|call| call.input);
+    let seeds: Vec<String> = match target {
+        "evaluate" => {
+            reports().into_iter().map(|case| case.report.to_string()).chain(called("evaluate")).collect()
+        }
+        "redact" => [texts("leaks.txt"), texts("clean.txt"), texts("names.txt")].concat(),
+        "fingerprint" => [cells("statements.tsv"), cells("shapes.tsv"), cells("verbs.tsv")].concat(),
+        "render" => called("render").collect(),
+        _ => Vec::new(),
+    };
+    lines(&format!("fuzz/{target}.jsonl")).into_iter().chain(seeds).collect()
+}
+
 /// The lines of a file of the corpus.
 fn lines<T: serde::de::DeserializeOwned>(name: &str) -> Vec<T> {
     read(name)

@@ -6,6 +6,7 @@ pub mod corpus;
 pub mod golden;
 pub mod laws;
 pub mod leak;
+pub mod properties;
 pub mod reading;
 pub mod simulation;
 pub mod tables;
