@@ -130,17 +130,26 @@ pub fn regressions() -> Vec<Regression> {
 
 /// What a fuzz target starts from: what earlier runs kept, and what of the corpus is of its kind.
 pub fn fuzz_seeds(target: &str) -> Vec<String> {
-    let texts = |name: &str| read(&format!("sanitise/{name}")).lines().map(String::from).collect::<Vec<_>>();
-    let cells = |name: &str| texts(name).iter().flat_map(|line| line.split('\t')).map(String::from).collect();
-    let called =
-        |function: &str| calls().into_iter().filter(|call| call.function == function).map(|call| call.input);
-    let seeds: Vec<String> = match target {
+    let texts = |names: &[&str]| -> Vec<String> {
+        names
+            .iter()
+            .flat_map(|name| read(&format!("sanitise/{name}")).lines().map(String::from).collect::<Vec<_>>())
+            .collect()
+    };
+    let called = |function: &str| -> Vec<String> {
+        calls().into_iter().filter(|call| call.function == function).map(|call| call.input).collect()
+    };
+    let seeds = match target {
         "evaluate" => {
             reports().into_iter().map(|case| case.report.to_string()).chain(called("evaluate")).collect()
         }
-        "redact" => [texts("leaks.txt"), texts("clean.txt"), texts("names.txt")].concat(),
-        "fingerprint" => [cells("statements.tsv"), cells("shapes.tsv"), cells("verbs.tsv")].concat(),
-        "render" => called("render").collect(),
+        "redact" => texts(&["leaks.txt", "clean.txt", "names.txt"]),
+        "fingerprint" => texts(&["statements.tsv", "shapes.tsv", "verbs.tsv"])
+            .iter()
+            .flat_map(|line| line.split('\t'))
+            .map(String::from)
+            .collect(),
+        "render" => called("render"),
         _ => Vec::new(),
     };
     lines(&format!("fuzz/{target}.jsonl")).into_iter().chain(seeds).collect()
