@@ -137,7 +137,9 @@ pub async fn fence(
             sever(connection, scope).await?;
             fence().execute(&mut *connection).await?;
         }
-        fenced => drop(fenced?),
+        fenced => {
+            fenced?;
+        }
     }
     Ok(LookUp { fenced: true, ..look_up(connection, scope, now_ms).await? })
 }

@@ -77,7 +77,9 @@ pub async fn fence(
             query(statements::SEVER).bind(&scope.0).execute(&mut *connection).await?;
             fence().execute(&mut *connection).await?;
         }
-        fenced => drop(fenced?),
+        fenced => {
+            fenced?;
+        }
     }
     Ok(LookUp { fenced: true, ..look_up(connection, scope, now_ms).await? })
 }
