@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use retort_tests::{corpus, properties};
 
 /// How much is kept per target, in bytes.
-const KEPT: usize = 192 * 1024;
+const KEPT: usize = 96 * 1024;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
