@@ -46,7 +46,7 @@ lint: ## Formatting, clippy and documentation, warnings fatal
 	cargo clippy -p retort-component --target wasm32-wasip2 --profile component -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc $(NATIVE) --no-deps
 
-test: lint test-native test-python test-node test-workers test-go test-java test-provoked packages ## Everything: formatting, lints, documentation, component, all tests in every language
+test: lint test-native test-python test-node test-workers test-go test-java test-provoked packages reproduce ## Everything: formatting, lints, documentation, component, all tests in every language
 	@echo 'make test: everything passed'
 
 # Two published MCP servers, pinned, for the conformance kit to score.
@@ -71,40 +71,36 @@ bench: build ## Measure verdicts, native and through the component
 # Fuzzing and the supply chain. The tools are built once into target/tools.
 TOOLS := target/tools
 FUZZ := tests/fuzz
-FUZZ_TARGETS := evaluate causes redact fingerprint render component
+FUZZ_TARGETS := evaluate causes redact fingerprint render
 # Seconds per target: a minute in all unless told otherwise.
 SECONDS_EACH ?= 10
 
-.PHONY: fuzz fuzz-keep deny sbom reproduce
+.PHONY: fuzz fuzz-keep sbom reproduce
 
 $(TOOLS)/bin/cargo-fuzz:
 	cargo install --quiet --locked cargo-fuzz --version 0.13.2 --root $(TOOLS)
 
-$(TOOLS)/bin/cargo-deny:
-	cargo install --quiet --locked cargo-deny --version 0.20.2 --root $(TOOLS)
-
 $(TOOLS)/bin/cargo-cyclonedx:
 	cargo install --quiet --locked cargo-cyclonedx --version 0.5.9 --root $(TOOLS)
 
-fuzz: component $(TOOLS)/bin/cargo-fuzz ## Fuzz every target from the kept corpora; SECONDS_EACH=3600 for the long run
+fuzz: $(TOOLS)/bin/cargo-fuzz ## Fuzz every target from the kept corpora; SECONDS_EACH=3600 for the long run
 	cargo run --quiet --release -p retort-tests --bin fuzz-corpus -- unpack target/fuzz/corpus
 	@# Coverage flags are stable, address sanitising is not: the logic forbids unsafe code.
 	@for target in $(FUZZ_TARGETS); do \
 	  echo "fuzz $$target"; \
 	  PATH=$(CURDIR)/$(TOOLS)/bin:$$PATH cargo fuzz run --fuzz-dir $(FUZZ) --sanitizer none --target-dir target/fuzz \
-	    $$([[ $$target == component ]] && echo "--features component") $$target target/fuzz/corpus/$$target -- \
+	    $$target target/fuzz/corpus/$$target -- \
 	    -max_total_time=$(SECONDS_EACH) -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0; \
 	done
 
 fuzz-keep: ## Keep what fuzzing found: the shortest inputs of each target
 	cargo run --quiet --release -p retort-tests --bin fuzz-corpus -- keep target/fuzz/corpus
 
-deny: $(TOOLS)/bin/cargo-deny ## Check licences, sources and bans of everything linked
-	$(TOOLS)/bin/cargo-deny --all-features check licenses bans sources
-
 sbom: component $(TOOLS)/bin/cargo-cyclonedx ## Write the component's bill of materials (CycloneDX) beside it
-	$(TOOLS)/bin/cargo-cyclonedx cyclonedx --manifest-path guest/component/Cargo.toml --target wasm32-wasip2 --format json --override-filename retort.component.cdx
+	$(TOOLS)/bin/cargo-cyclonedx cyclonedx --quiet --manifest-path guest/component/Cargo.toml --target wasm32-wasip2 --format json --override-filename retort.component.cdx
 	mv guest/component/retort.component.cdx.json $(OUT)/
+	@# The tool writes one for every crate of the workspace.
+	@rm -f guest/retort.component.cdx.json host-demo/retort.component.cdx.json tests/retort.component.cdx.json
 
 reproduce: component ## Build the component in another folder, and compare the bytes
 	bash tests/reproduce.sh $(COMPONENT)
