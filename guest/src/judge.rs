@@ -264,10 +264,10 @@ fn attempt_outcome(attempt: &Attempted<'_, '_>) -> (Outcome, bool) {
         }
         // Uncommitted work is undone, also when the connection dies; what commits by itself stays.
         _ if is_undone && rolls_back => (Outcome::NotCommitted, false),
-        // Where a change of the schema commits, it commits what the transaction did before, also if it is then refused.
-        _ if is_undone && operation.unit == Unit::Ddl && proof == Proof::Rejected => (Outcome::Unknown, true),
         // An error of ROLLBACK itself says nothing about the statements before it.
         (_, Phase::Rollback, _) => (Outcome::Unknown, false),
+        // Where a change of the schema commits, it commits what the transaction did before, also if it is then refused.
+        _ if is_undone && operation.unit == Unit::Ddl && proof == Proof::Rejected => (Outcome::Unknown, true),
         _ => autocommit_outcome(system, operation.unit, proof, cancel),
     }
 }

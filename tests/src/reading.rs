@@ -292,14 +292,20 @@ impl<'a> Case<'a> {
     }
 
     fn meets(&self, condition: If) -> bool {
-        let (system, unit) = (self.finding.system, self.report.operation.unit);
+        let (system, operation) = (self.finding.system, &self.report.operation);
+        let unit = operation.unit;
         match condition {
             If::Always => true,
             If::CommitAborted => {
                 self.marks.aborts_commit && system.profile().commit_is_atomic && system.rolls_back(unit)
             }
             If::UnitUndone => system.undoes(unit),
-            If::OneStatement => [Unit::Statement, Unit::Many, Unit::Ddl].contains(&unit),
+            // A change of the schema that commits by itself ends the transaction that it stands in.
+            If::OneStatement if unit == Unit::Ddl => {
+                ![Transaction::Open, Transaction::Failed, Transaction::RolledBack]
+                    .contains(&operation.transaction)
+            }
+            If::OneStatement => [Unit::Statement, Unit::Many].contains(&unit),
         }
     }
 
