@@ -2,7 +2,8 @@
 //! server's own words. One row per form; nothing here knows a database beyond its row.
 //! [`pattern`](super::pattern) says how they are written.
 
-use super::pattern::{Head, Match, take};
+use super::beginnings::{Beginnings, Rows, numbers};
+use super::pattern::{Match, class, take};
 use crate::systems::System;
 
 /// How a form is used.
@@ -14,11 +15,9 @@ enum Use {
     Leading,
     /// Taken only where a text begins.
     First,
-    /// Looked for at the end of the server's own words.
-    Trailing,
 }
 
-use Use::{First, Leading, Telling, Trailing};
+use Use::{First, Leading, Telling};
 
 /// Pattern, use, and the system it tells. The first match counts.
 const FORMS: &[(&str, Use, Option<System>)] = &[
@@ -108,13 +107,17 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("%h POST http%*: ~", Leading, None),
     ("%h PUT http%*: ~", Leading, None),
     ("%h~", Leading, None),
-    (" (SQLSTATE %s)", Trailing, None),
-    (" (SQLSTATE=%s)", Trailing, None),
-    (" (errno %d) (sqlstate %s)", Trailing, None),
-    (". (%d) (SQL%a)", Trailing, None),
-    (" (code %d %w)", Trailing, None),
-    (" (%w)", Trailing, None),
-    (" SQLSTATE: %s", Trailing, None),
+];
+
+/// Patterns at the end of the server's own words.
+const TRAILING: &[&str] = &[
+    " (SQLSTATE %s)",
+    " (SQLSTATE=%s)",
+    " (errno %d) (sqlstate %s)",
+    ". (%d) (SQL%a)",
+    " (code %d %w)",
+    " (%w)",
+    " SQLSTATE: %s",
 ];
 
 /// Prefixes that say nothing themselves, as patterns.
@@ -225,44 +228,94 @@ const ANNOUNCEMENTS: &[&str] = &[
     "Error in connector:",
 ];
 
+/// What the rows of the tables begin with.
+static FORM_BEGINNINGS: Beginnings = Beginnings::of(&form_patterns());
+static PREFIX_BEGINNINGS: Beginnings = Beginnings::of(PREFIXES);
+static ANNOUNCEMENT_BEGINNINGS: Beginnings = Beginnings::of(ANNOUNCEMENTS);
+static TRAILING_BEGINNINGS: Beginnings = Beginnings::of(TRAILING);
+
+/// The forms used in one way.
+const TELLING: Rows = forms_used(Telling);
+const FIRST: Rows = forms_used(First);
+
+/// The forms that begin with a class name.
+const CLASSES: Rows = forms_beginning(b"%c");
+
+/// The telling forms that count in the middle of a sentence too.
+const UNMISTAKABLE: Rows = (forms_beginning(b"%p") | forms_beginning(b"%c [%t]")) & TELLING;
+
 /// The leading form at the start of a text, or behind others: a code's, a class's, or a wrapper's prefix.
 pub(super) fn leading(text: &str, is_first: bool) -> Option<Match<'_>> {
-    let is_used = |usage: Use| matches!(usage, Telling | Leading) || (usage == First && is_first);
-    let head = Head::of(text);
-    let mut forms = FORMS.iter().filter(|(pattern, usage, _)| is_used(*usage) && head.may_begin(pattern));
-    let mut prefixes = PREFIXES.iter().filter(|pattern| head.may_begin(pattern));
-    let form = forms.find_map(|form| matched(form, text));
-    form.or_else(|| prefixes.find_map(|pattern| take(pattern, text).filter(|found| found.len > 0)))
+    let used = if is_first { Rows::MAX } else { !FIRST };
+    let prefixes = || numbers(PREFIX_BEGINNINGS.at(text.as_bytes())).filter_map(|row| PREFIXES.get(row));
+    form(text, used)
+        .or_else(|| prefixes().find_map(|pattern| take(pattern, text).filter(|found| found.len > 0)))
 }
 
 /// Does a telling form stand at the start of a text, or something that announces a server's own words?
 ///
 /// Most forms count only behind punctuation (`is_separate`): a sentence can go on with anything.
 pub(super) fn is_telling(text: &str, is_separate: bool) -> bool {
-    let head = Head::of(text);
-    let is_used = |pattern: &str, usage: Use| {
-        usage == Telling
-            && (is_separate || pattern.starts_with("%p") || pattern.starts_with("%c [%t]"))
-            && head.may_begin(pattern)
-    };
-    FORMS
-        .iter()
-        .filter(|(pattern, usage, _)| is_used(pattern, *usage))
-        .any(|form| matched(form, text).is_some())
-        || ANNOUNCEMENTS.iter().any(|words| head.may_begin(words) && take(words, text).is_some())
+    let mut announcements =
+        numbers(ANNOUNCEMENT_BEGINNINGS.at(text.as_bytes())).filter_map(|row| ANNOUNCEMENTS.get(row));
+    form(text, if is_separate { TELLING } else { UNMISTAKABLE }).is_some()
+        || announcements.any(|words| take(words, text).is_some())
 }
 
 /// The trailing form at the start of a text: nothing follows it but what drivers put there.
 pub(super) fn trailing(text: &str) -> Option<Match<'_>> {
     /// What may follow.
     const ENDS: &[&str] = &[")", "]", "; [", "\")", "')", " (CallerID"];
-    let found =
-        FORMS.iter().filter(|(_, usage, _)| *usage == Trailing).find_map(|form| matched(form, text))?;
+    let mut forms = numbers(TRAILING_BEGINNINGS.at(text.as_bytes())).filter_map(|row| TRAILING.get(row));
+    let found = forms.find_map(|pattern| take(pattern, text))?;
     let rest = text.get(found.len..)?.trim_end();
     (rest.is_empty() || ENDS.iter().any(|end| rest.starts_with(end))).then_some(found)
 }
 
-/// The match of one row.
-fn matched<'t>((pattern, _, system): &(&str, Use, Option<System>), text: &'t str) -> Option<Match<'t>> {
-    Some(Match { system: *system, ..take(pattern, text)? })
+/// The first of some forms that matches.
+fn form(text: &str, used: Rows) -> Option<Match<'_>> {
+    let mut rows = FORM_BEGINNINGS.at(text.as_bytes()) & used;
+    if rows & CLASSES != 0 && class(text).is_none() {
+        rows &= !CLASSES;
+    }
+    numbers(rows).filter_map(|row| FORMS.get(row)).find_map(|(pattern, _, system)| {
+        let found = take(pattern, text)?;
+        Some(Match { system: *system, ..found })
+    })
+}
+
+/// The patterns of the forms.
+const fn form_patterns() -> [&'static str; FORMS.len()] {
+    let mut patterns = [""; FORMS.len()];
+    let mut row = 0;
+    while row < FORMS.len() {
+        patterns[row] = FORMS[row].0;
+        row += 1;
+    }
+    patterns
+}
+
+/// The rows of the forms that are used in one way.
+const fn forms_used(usage: Use) -> Rows {
+    let (mut rows, mut row) = (0, 0);
+    while row < FORMS.len() {
+        rows |= ((FORMS[row].1 as u8 == usage as u8) as Rows) << row;
+        row += 1;
+    }
+    rows
+}
+
+/// The rows of the forms whose patterns begin in one way.
+const fn forms_beginning(words: &[u8]) -> Rows {
+    let (mut rows, mut row) = (0, 0);
+    while row < FORMS.len() {
+        let pattern = FORMS[row].0.as_bytes();
+        let mut at = 0;
+        while at < words.len() && at < pattern.len() && pattern[at] == words[at] {
+            at += 1;
+        }
+        rows |= ((at == words.len()) as Rows) << row;
+        row += 1;
+    }
+    rows
 }

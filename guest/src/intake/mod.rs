@@ -4,6 +4,7 @@
 //! says which field holds what, [`forms`] which fixed forms a code can have inside a text, [`hints`] what tells
 //! a system by its shape. A new driver is a row in one of them.
 
+mod beginnings;
 mod bulk;
 mod dump;
 mod fields;

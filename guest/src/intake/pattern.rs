@@ -50,35 +50,6 @@ const LONGEST_NAME: usize = 160;
 /// How far `%*` reaches.
 const LONGEST_GAP: usize = 240;
 
-/// What the start of a text rules out, found once for all patterns.
-pub(super) struct Head {
-    /// The first byte, lower case.
-    first: u8,
-    /// Can a class name stand here?
-    pub is_class: bool,
-}
-
-impl Head {
-    /// The head of a text.
-    pub fn of(text: &str) -> Head {
-        let first = text.bytes().next().unwrap_or_default();
-        let is_class = (first.is_ascii_alphabetic() || first == b'_') && class(text).is_some();
-        Head { first: first.to_ascii_lowercase(), is_class }
-    }
-
-    /// Can the pattern match here?
-    pub fn may_begin(&self, pattern: &str) -> bool {
-        match pattern.as_bytes() {
-            [b'%', b'c', ..] => self.is_class,
-            [b'%', b'd' | b'n' | b'z' | b'h', ..] => self.first.is_ascii_digit(),
-            [b'%', b'p' | b'w' | b'o' | b't' | b'k', ..] => self.first.is_ascii_alphabetic(),
-            [b'%' | b'~', ..] => true,
-            [first, ..] => first.eq_ignore_ascii_case(&self.first),
-            [] => false,
-        }
-    }
-}
-
 /// Matches a pattern from the start of a text.
 pub(super) fn take<'t>(pattern: &str, text: &'t str) -> Option<Match<'t>> {
     let mut found = Match::default();
@@ -123,22 +94,39 @@ const fn sign_kind(kind: char) -> Option<SignKind> {
     }
 }
 
+/// Can a capture take this byte?
+pub(super) const fn takes(kind: u8, byte: u8) -> bool {
+    match kind {
+        b'd' | b'n' | b'r' | b'z' | b'h' => byte.is_ascii_digit(),
+        b'x' => byte.is_ascii_hexdigit(),
+        b'u' => byte.is_ascii_hexdigit() || byte == b'-',
+        b's' => byte.is_ascii_digit() || byte.is_ascii_uppercase(),
+        b'w' | b't' => byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_',
+        b'i' | b'a' => byte.is_ascii_alphanumeric() || byte == b'_',
+        b'g' => byte.is_ascii_alphabetic() || byte == b'_',
+        b'o' | b'p' => byte.is_ascii_uppercase(),
+        b'k' => byte.is_ascii_alphabetic() || byte == b' ',
+        b'c' => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'\\' | b'$' | b':' | b'+' | b'/'),
+        _ => true,
+    }
+}
+
 /// How many bytes a capture takes, where it can.
 fn length(kind: char, text: &str, pattern: &str) -> Option<usize> {
+    let run = |most: usize| run(text, most, |byte| takes(kind as u8, byte));
     match kind {
-        'd' | 'n' | 'r' => run(text, 9, |byte| byte.is_ascii_digit()),
-        'z' => run(text, 7, |byte| byte.is_ascii_digit()).filter(|len| *len == 6),
-        'h' => run(text, 4, |byte| byte.is_ascii_digit()).filter(|len| *len == 3),
-        'x' => run(text, 8, |byte| byte.is_ascii_hexdigit()),
-        'u' => run(text, 40, |byte| byte.is_ascii_hexdigit() || byte == b'-').filter(|len| *len == 36),
-        's' => run(text, 6, |byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+        'd' | 'n' | 'r' => run(9),
+        'z' => run(7).filter(|len| *len == 6),
+        'h' => run(4).filter(|len| *len == 3),
+        'x' => run(8),
+        'u' => run(40).filter(|len| *len == 36),
+        's' => run(6)
             .filter(|len| *len == 5 && text.bytes().take(*len).any(|byte| byte.is_ascii_digit())),
-        'w' => run(text, 80, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
-            .filter(|len| text.get(..*len).is_some_and(|word| word.contains('_'))),
-        't' => run(text, 40, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'),
-        'i' | 'a' => run(text, 80, |byte| byte.is_ascii_alphanumeric() || byte == b'_'),
-        'g' => run(text, 24, |byte| byte.is_ascii_alphabetic() || byte == b'_'),
-        'o' => run(text, 24, |byte| byte.is_ascii_uppercase()).filter(|len| *len >= 3),
+        'w' => run(80).filter(|len| text.get(..*len).is_some_and(|word| word.contains('_'))),
+        't' => run(40),
+        'i' | 'a' => run(80),
+        'g' => run(24),
+        'o' => run(24).filter(|len| *len >= 3),
         'k' => kind_of_error(text),
         'p' => prefixed(text),
         'c' => class(text),
@@ -164,7 +152,7 @@ fn prefixed(text: &str) -> Option<usize> {
 fn kind_of_error(text: &str) -> Option<usize> {
     /// The longest kind, with room.
     const LONGEST: usize = 32;
-    let len = run(text, LONGEST, |byte| byte.is_ascii_alphabetic() || byte == b' ').or(Some(LONGEST))?;
+    let len = run(text, LONGEST, |byte| takes(b'k', byte)).or(Some(LONGEST))?;
     let words = text.get(..len)?.find(" Error")?;
     let kind = text.get(..words)?;
     (kind.starts_with(|first: char| first.is_ascii_uppercase()) && kind.split(' ').count() <= 3)
@@ -172,9 +160,8 @@ fn kind_of_error(text: &str) -> Option<usize> {
 }
 
 /// A class name: qualified with a capital in its last part, or one word that ends as errors do.
-fn class(text: &str) -> Option<usize> {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_.\\$:+/".contains(&byte);
-    let mut len = text.bytes().take(LONGEST_NAME).take_while(|byte| is_part(*byte)).count();
+pub(super) fn class(text: &str) -> Option<usize> {
+    let mut len = text.bytes().take(LONGEST_NAME).take_while(|byte| takes(b'c', *byte)).count();
     if !text.bytes().take(len).any(|byte| byte.is_ascii_uppercase() || byte == b'_') {
         return None;
     }

@@ -7,6 +7,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::beginnings::{Beginnings, numbers};
 use super::forms;
 use super::pattern::Match;
 use super::{Place, SignKind, Text};
@@ -69,19 +70,32 @@ const APPENDED: &[&str] = &[
     "')",
 ];
 
-/// The line at a place, without what wrappers put behind it.
-fn core(whole: &str, start: usize) -> (usize, usize) {
-    let line = whole.get(start..).unwrap_or_default().lines().next().unwrap_or_default();
-    let bytes = line.as_bytes();
-    let begins_appendix = |at: usize| {
-        let rest = bytes.get(at..).unwrap_or_default();
-        APPENDED
-            .iter()
-            .any(|words| rest.first() == words.as_bytes().first() && rest.starts_with(words.as_bytes()))
+/// What the rows of the table begin with.
+static APPENDED_BEGINNINGS: Beginnings = Beginnings::of(APPENDED);
+
+/// The lines at some places, in the text's order, each without what wrappers put behind it.
+fn cores(whole: &str, starts: &[usize]) -> Vec<(usize, usize)> {
+    let mut spans = Vec::with_capacity(starts.len());
+    let mut end = None;
+    for &start in starts {
+        // Places on one line have one end.
+        let here = end.filter(|end| start <= *end).unwrap_or_else(|| end_of_core(whole, start));
+        let core = whole.get(start..here).unwrap_or_default();
+        spans.push((start, start + core.trim_end().len()));
+        end = Some(here);
+    }
+    spans
+}
+
+/// Where the line at a place ends, or what wrappers put behind it begins.
+fn end_of_core(whole: &str, start: usize) -> usize {
+    let line = whole.get(start..).unwrap_or_default().lines().next().unwrap_or_default().as_bytes();
+    let begins_appendix = |at: &usize| {
+        let rest = line.get(*at..).unwrap_or_default();
+        let mut appendices = numbers(APPENDED_BEGINNINGS.at(rest)).filter_map(|row| APPENDED.get(row));
+        appendices.any(|words| rest.starts_with(words.as_bytes()))
     };
-    let end = (0..bytes.len()).find(|at| begins_appendix(*at));
-    let line = line.get(..end.unwrap_or(line.len())).unwrap_or(line).trim_end();
-    (start, start + line.len())
+    start + (0..line.len()).find(begins_appendix).unwrap_or(line.len())
 }
 
 /// Where the name of a violated unique constraint stands: how the message begins, what the name follows (the last
@@ -150,7 +164,7 @@ pub(super) fn read(text: &str, mut note: impl FnMut(&Match<'_>, Place)) -> Text 
     }
     read_end(&whole, &starts, &mut note);
     starts.dedup();
-    let spans = starts.into_iter().map(|start| core(&whole, start)).collect();
+    let spans = cores(&whole, &starts);
     Text { whole, spans }
 }
 

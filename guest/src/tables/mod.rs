@@ -154,9 +154,10 @@ pub fn layer<'a>(layer: Layer, key: impl Into<Key<'a>>) -> Option<Row> {
 /// The row whose template matches a text from its start: with a code the templates that tell apart what shares
 /// this code, without one those that are a proof by themselves. The longest template wins.
 pub fn by_text(speaker: impl Into<Speaker>, code: Option<&str>, text: &str) -> Option<(Row, TextMatch)> {
+    let (code, line) = (code.unwrap_or_default(), template::first_line(text));
     match speaker.into() {
-        Speaker::System(system) => words(system).find_map(|table| table.text(code, text)),
-        Speaker::Layer(layer) => layer_table(layer).text(code, text),
+        Speaker::System(system) => words(system).find_map(|table| table.text(code, line)),
+        Speaker::Layer(layer) => layer_table(layer).text(code, line),
     }
 }
 

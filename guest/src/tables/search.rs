@@ -62,8 +62,10 @@ pub(super) struct Table {
     pub symbols: Strings,
     /// What each symbol stands for: a number, or the index of a name where the table has no numbers.
     pub symbol_keys: &'static [u16],
-    /// Templates, each behind its code and a `+`.
+    /// Templates, each behind its code and a `+`, in the order of their codes and heads.
     pub texts: Strings,
+    /// How far before each template the next one stands whose head it begins with; 0: there is none.
+    pub text_parents: &'static [u8],
     /// The reading of each template.
     pub text_readings: &'static [u8],
 }
@@ -72,12 +74,13 @@ impl Table {
     /// The row of a number.
     pub fn number(&self, number: i64) -> Option<Row> {
         let (prefix, digits) = self.spelling;
-        let key = format!("{prefix}{number:0digits$}");
-        let Ok(number) = u16::try_from(number) else { return self.named(self.names.find(&key)?) };
+        let key = || format!("{prefix}{number:0digits$}");
+        let Ok(number) = u16::try_from(number) else { return self.named(self.names.find(&key())?) };
         let run = self.starts.partition_point(|start| *start <= number).checked_sub(1)?;
         if number - *self.starts.get(run)? > u16::from(*self.more.get(run)?) {
             return None;
         }
+        let key = key();
         Some(reading(self.number_readings, run)?.row(self.id, &key, Some(&key)))
     }
 
@@ -117,38 +120,31 @@ impl Table {
         if self.starts.is_empty() { self.named(usize::from(key)) } else { self.number(i64::from(key)) }
     }
 
-    /// The row of the longest template that matches a text, among those behind this code.
-    pub fn text(&self, code: Option<&str>, text: &str) -> Option<(Row, TextMatch)> {
-        let code = code.unwrap_or_default();
-        let line = template::first_line(text);
-        let (index, found) = first_letters(line)
-            .flat_map(|letter| self.templates(code, letter))
-            .filter(|(_, template)| template.matches(line))
-            .max_by_key(|(_, template)| template.literal_len())?;
+    /// The row of the template that matches a line and has the most fixed letters, among those behind this code.
+    ///
+    /// A template begins with fixed letters, its head. The heads that a line begins with are the last one before the
+    /// line in the order of heads, or such as that one begins with itself: `text_parents` leads from one to the next.
+    pub fn text(&self, code: &str, line: &str) -> Option<(Row, TextMatch)> {
+        let mut place = self.texts.partition(|at| template::is_before(at, code, line));
+        let mut best: Option<(usize, Template<'static>)> = None;
+        while let Some(index) = place.checked_sub(1) {
+            let text = self.texts.get(index)?.strip_prefix(code)?.strip_prefix('+')?;
+            let template = Template::new(text);
+            let is_longer = best.is_none_or(|(_, best)| template.literal_len() > best.literal_len());
+            if is_longer && template.matches(line) {
+                best = Some((index, template));
+            }
+            place = match *self.text_parents.get(index)? {
+                0 => 0,
+                distance => place.checked_sub(usize::from(distance))?,
+            };
+        }
+        let (index, found) = best?;
         let plus = if code.is_empty() { "" } else { "+" };
         let key = format!("{code}{plus}msg:{}", found.pattern());
         let native = (!code.is_empty()).then_some(code);
         Some((reading(self.text_readings, index)?.row(self.id, &key, native), found.reach()))
     }
-
-    /// The templates behind a code that begin with a letter.
-    fn templates(&self, code: &str, letter: char) -> impl Iterator<Item = (usize, Template<'static>)> {
-        let prefix = format!("{code}+{letter}");
-        let start = self.texts.partition(|at| *at < *prefix);
-        let skipped = code.len() + 1;
-        (start..self.texts.ends.len())
-            .map_while(move |index| Some((index, self.texts.get(index)?)))
-            .take_while(move |(_, at)| at.starts_with(&*prefix))
-            .filter_map(move |(index, at)| Some((index, Template::new(at.get(skipped..)?))))
-    }
-}
-
-/// What a template for this line can begin with: the line's first letter in either case, or a hole.
-fn first_letters(line: &str) -> impl Iterator<Item = char> {
-    let first = line.chars().next();
-    let lower = first.map(|first| first.to_ascii_lowercase());
-    let upper = first.map(|first| first.to_ascii_uppercase()).filter(|upper| Some(*upper) != lower);
-    lower.into_iter().chain(upper).chain(Some('%').filter(|hole| Some(*hole) != lower))
 }
 
 /// The reading behind an index.

@@ -55,6 +55,16 @@ impl<'a> Template<'a> {
     }
 }
 
+/// Does a template behind its code and a `+` come before a line behind its own, or begin it? Templates are in the order
+/// of their codes and heads; the heads have no case.
+pub(super) fn is_before(text: &str, code: &str, line: &str) -> bool {
+    let skipped = code.len() + 1;
+    let head = text.bytes().take_while(|byte| *byte != b'%');
+    let folded = |(at, byte): (usize, u8)| if at < skipped { byte } else { byte.to_ascii_lowercase() };
+    let wanted = code.bytes().chain([b'+']).chain(line.bytes()).enumerate().map(folded);
+    head.enumerate().map(folded).le(wanted)
+}
+
 /// The first line without blanks at its ends and without the lead-ins of tools.
 pub(super) fn first_line(text: &str) -> &str {
     let mut line = text.trim_start().lines().next().unwrap_or_default().trim();

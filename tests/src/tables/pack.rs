@@ -122,7 +122,9 @@ fn pack_table(spec: &Spec, rows: &[Row], readings: &mut Readings) -> Result<(Str
                 names.insert(name, (reading, row));
             }
             Key::Text { code, template } => {
-                texts.insert(format!("{code}+{template}"), reading);
+                ensure!(!code.contains(['+', '%']), "a code cannot hold what ends it");
+                let text = format!("{code}+{template}");
+                texts.insert((head(&code, &template), text), reading);
             }
         }
     }
@@ -138,7 +140,8 @@ fn pack_table(spec: &Spec, rows: &[Row], readings: &mut Readings) -> Result<(Str
     let (mut name_list, mut symbol_names, mut text_names) = <(Strings, Strings, Strings)>::default();
     names.keys().try_for_each(|name| name_list.push(name))?;
     symbols.keys().try_for_each(|symbol| symbol_names.push(symbol))?;
-    texts.keys().try_for_each(|text| text_names.push(text))?;
+    texts.keys().try_for_each(|(_, text)| text_names.push(text))?;
+    let text_parents = parents(texts.keys().map(|(head, _)| head.as_str()))?;
     let symbol_keys: Vec<u16> = symbols.into_values().collect();
     let text_readings: Vec<u8> = texts.into_values().collect();
     let bytes = starts.len() * 4
@@ -147,9 +150,10 @@ fn pack_table(spec: &Spec, rows: &[Row], readings: &mut Readings) -> Result<(Str
         + symbol_names.bytes()
         + symbol_keys.len() * 2
         + text_names.bytes()
+        + text_parents.len()
         + text_readings.len();
     let source = format!(
-        "\n/// The rows of `{id}.tsv`.\npub(super) static {constant}: Table = Table {{\n    id: {id:?},\n    spelling: {spelling:?},\n    starts: &{starts:?},\n    more: &{more:?},\n    number_readings: &{number_readings:?},\n    names: {names},\n    name_readings: &{name_readings:?},\n    symbols: {symbols},\n    symbol_keys: &{symbol_keys:?},\n    texts: {texts},\n    text_readings: &{text_readings:?},\n}};\n",
+        "\n/// The rows of `{id}.tsv`.\npub(super) static {constant}: Table = Table {{\n    id: {id:?},\n    spelling: {spelling:?},\n    starts: &{starts:?},\n    more: &{more:?},\n    number_readings: &{number_readings:?},\n    names: {names},\n    name_readings: &{name_readings:?},\n    symbols: {symbols},\n    symbol_keys: &{symbol_keys:?},\n    texts: {texts},\n    text_parents: &{text_parents:?},\n    text_readings: &{text_readings:?},\n}};\n",
         id = spec.id,
         spelling = spelling(spec.keys),
         constant = spec.id.to_uppercase(),
@@ -158,6 +162,24 @@ fn pack_table(spec: &Spec, rows: &[Row], readings: &mut Readings) -> Result<(Str
         texts = text_names.source(),
     );
     Ok((source, bytes))
+}
+
+/// What a template is put in order by: its code, and the fixed letters that it begins with, without case.
+fn head(code: &str, template: &str) -> String {
+    let head = template.split('%').next().unwrap_or_default();
+    format!("{code}+{}", head.to_ascii_lowercase())
+}
+
+/// How far before each head the nearest one stands that it begins with; 0 where none does.
+fn parents<'a>(heads: impl Iterator<Item = &'a str>) -> Result<Vec<u8>> {
+    let mut before: Vec<&str> = Vec::new();
+    let mut parents = Vec::new();
+    for head in heads {
+        let distance = before.iter().rev().position(|other| head.starts_with(other));
+        parents.push(u8::try_from(distance.map_or(0, |at| at + 1)).context("heads too far apart")?);
+        before.push(head);
+    }
+    Ok(parents)
 }
 
 /// Consecutive numbers with one reading.
