@@ -1,7 +1,5 @@
 //! Which field of a driver's error holds what: one row per spelling, whatever the language.
 
-use alloc::string::String;
-
 /// What a field holds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Role {
@@ -301,18 +299,25 @@ pub(super) fn role(field: &str) -> Option<Role> {
     if field.len() > LONGEST {
         return None;
     }
-    let spelling = normal(field);
-    let spelling = match spelling.strip_prefix("get") {
+    let mut letters = [0; LONGEST];
+    let spelling = normal(field, &mut letters);
+    let spelling = match spelling.strip_prefix(b"get") {
         Some(rest) if !rest.is_empty() => rest,
-        _ => spelling.as_str(),
+        _ => spelling,
     };
-    let at = FIELDS.binary_search_by(|(known, _)| (*known).cmp(spelling)).ok()?;
+    let at = FIELDS.binary_search_by(|(known, _)| known.as_bytes().cmp(spelling)).ok()?;
     FIELDS.get(at).map(|(_, role)| *role)
 }
 
 /// A spelling without case and separators: `$metadata` and `Meta-Data` are `metadata`.
-fn normal(field: &str) -> String {
-    field.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+fn normal<'a>(field: &str, letters: &'a mut [u8; LONGEST]) -> &'a [u8] {
+    let mut len = 0;
+    let normal = field.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
+    for (place, letter) in letters.iter_mut().zip(normal) {
+        *place = letter;
+        len += 1;
+    }
+    letters.get(..len).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -325,7 +330,7 @@ mod tests {
             assert!(pair[0].0 < pair[1].0, "{} before {}", pair[0].0, pair[1].0);
         }
         for (spelling, _) in FIELDS {
-            assert_eq!(normal(spelling), *spelling);
+            assert_eq!(normal(spelling, &mut [0; LONGEST]), spelling.as_bytes());
         }
     }
 

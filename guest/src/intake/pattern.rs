@@ -161,8 +161,12 @@ fn kind_of_error(text: &str) -> Option<usize> {
 
 /// A class name: qualified with a capital in its last part, or one word that ends as errors do.
 pub(super) fn class(text: &str) -> Option<usize> {
-    let mut len = text.bytes().take(LONGEST_NAME).take_while(|byte| takes(b'c', *byte)).count();
-    if !text.bytes().take(len).any(|byte| byte.is_ascii_uppercase() || byte == b'_') {
+    let (mut len, mut is_marked) = (0, false);
+    for byte in text.bytes().take(LONGEST_NAME).take_while(|byte| takes(b'c', *byte)) {
+        is_marked |= byte.is_ascii_uppercase() || byte == b'_';
+        len += 1;
+    }
+    if !is_marked {
         return None;
     }
     let mut name = text.get(..len)?;

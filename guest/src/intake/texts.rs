@@ -215,7 +215,8 @@ fn seek(whole: &str, from: usize, stops_at_quote: bool) -> Option<(usize, bool)>
         if is_start && rest.get(at..).is_some_and(|rest| forms::is_telling(rest, is_separate)) {
             return Some((from + at, is_behind_quote || open.is_some()));
         }
-        is_print |= !is_behind_quote && rest.get(at..).is_some_and(begins_print);
+        let is_bracket = matches!(letter, '(' | '[' | '{');
+        is_print |= is_bracket && !is_behind_quote && rest.get(at..).is_some_and(begins_print);
         match open {
             _ if is_escaped => is_escaped = false,
             Some(_) if letter == '\\' => is_escaped = true,
@@ -232,9 +233,8 @@ fn seek(whole: &str, from: usize, stops_at_quote: bool) -> Option<(usize, bool)>
 
 /// Does a message of its own begin behind a character?
 fn is_separator(letter: char) -> bool {
-    QUOTES.contains(&letter)
-        || matches!(letter, ':' | ';' | ',' | '.' | '-' | '>' | '|' | '\n')
-        || "()[]{}".contains(letter)
+    matches!(letter, ':' | ';' | ',' | '.' | '-' | '>' | '|' | '\n' | '(' | ')' | '[' | ']' | '{' | '}')
+        || QUOTES.contains(&letter)
 }
 
 /// The quote of the string that a print of values has just opened: `('`, `{"`.

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use crate::codes::{Code, Proof};
 use crate::intake::{Evidence, Fault, Place, Sign, SignKind};
 use crate::systems::System;
-use crate::tables::{self, Layer, Row};
+use crate::tables::{self, Layer, Line, Row};
 
 /// How telling a candidate is, the most telling first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -216,11 +216,12 @@ impl Search<'_> {
     fn texts(&mut self) {
         const LAYERS: [Layer; 3] = [Layer::Pool, Layer::Orm, Layer::Transport];
         for core in self.fault.texts.iter().flat_map(|text| text.cores()) {
-            if let Some((row, _)) = tables::by_text(self.system, None, core) {
+            let line = Line::from(core);
+            if let Some((row, _)) = tables::by_text(self.system, None, line) {
                 self.push(row, Rank::Text, None, Place::Form);
             }
             for layer in LAYERS {
-                if let Some((row, _)) = tables::by_text(layer, None, core) {
+                if let Some((row, _)) = tables::by_text(layer, None, line) {
                     self.push(row, Rank::Text, Some(layer), Place::Form);
                 }
             }

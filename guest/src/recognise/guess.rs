@@ -1,8 +1,10 @@
 //! Which system speaks, where neither host nor driver nor shape tells it: the one whose table knows the words.
 
+use alloc::vec::Vec;
+
 use crate::intake::{Evidence, Place, Sign, SignKind};
 use crate::systems::System;
-use crate::tables;
+use crate::tables::{self, Line};
 
 /// Smallest number that names its engine: below it, every engine has its own meaning.
 const FIRST_TELLING_NUMBER: i64 = 1000;
@@ -25,7 +27,10 @@ pub(super) fn system(evidence: &Evidence) -> Option<System> {
     let is_known =
         |system, sign: &Sign| is_own(system, sign) && tables::by_name(system, &sign.text).is_some();
     knowing(&|system| names().any(|sign| is_known(system, sign)))
-        .or_else(|| knowing(&|system| cores().any(|core| tables::by_text(system, None, core).is_some())))
+        .or_else(|| {
+            let lines: Vec<Line<'_>> = cores().map(Line::from).collect();
+            knowing(&|system| lines.iter().any(|line| tables::by_text(system, None, *line).is_some()))
+        })
         .or_else(|| {
             let with_number =
                 || signs().any(|sign| sign.kind == SignKind::SqlState) && numbers().next().is_some();

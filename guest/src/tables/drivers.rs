@@ -16,12 +16,8 @@ pub struct Driver {
 
 /// The driver of a name. Case, `-`, `_`, `.` and blanks do not matter; `None` for any other text.
 pub fn driver(name: &str) -> Option<Driver> {
-    DRIVERS.iter().copied().find(|driver| is_same(driver.name, name))
-}
-
-/// Are two names the same apart from case and separators?
-fn is_same(name: &str, text: &str) -> bool {
-    folded(name).eq(folded(text))
+    let place = DRIVERS.binary_search_by(|driver| folded(driver.name).cmp(folded(name))).ok()?;
+    DRIVERS.get(place).copied()
 }
 
 /// The letters and digits of a name, lower case.

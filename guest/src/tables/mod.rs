@@ -16,12 +16,13 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 pub use drivers::{Driver, driver};
+pub use template::Line;
 
 use crate::codes::{Code, Proof};
 use crate::recognise::Marks;
 use crate::systems::System;
 use crate::words::Category;
-use search::Table;
+use search::{Name, Table};
 
 /// A native code that the tables know: the only way in which one gets into an attempt record.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -123,13 +124,14 @@ pub fn by_number(system: System, number: i64) -> Option<Row> {
 /// The row of a numeric code where the server's SQLSTATE is known: it tells apart what shares a number (4025 is a
 /// failed CHECK on MariaDB and something else on MySQL).
 pub fn by_number_and_state(system: System, number: i64, sqlstate: Option<&str>) -> Option<Row> {
-    let exact = sqlstate.and_then(|state| first(system, |table| table.name(&format!("{number}+{state}"))));
+    let exact = sqlstate.and_then(|state| first(system, |table| table.exact(&format!("{number}+{state}"))));
     exact.or_else(|| first(system, |table| table.number(number)))
 }
 
 /// The row of a code by name: SQLSTATE, symbolic name, exception class, error label. A qualified class is found
 /// by its last part too.
 pub fn by_name(system: System, name: &str) -> Option<Row> {
+    let name = Name::of(name);
     words(system).find_map(|table| table.name(name))
 }
 
@@ -139,7 +141,7 @@ pub fn by_sqlstate_class(system: System, state: &str) -> Option<Row> {
         state.len() == 5 && state.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
     let class = state.get(..2).filter(|_| is_state)?;
     let key = format!("{class}***");
-    let row = first(system, |table| table.name(&key)).or_else(|| packed::SQLSTATE.name(&key))?;
+    let row = first(system, |table| table.exact(&key)).or_else(|| packed::SQLSTATE.exact(&key))?;
     Some(Row { native: None, ..row })
 }
 
@@ -147,14 +149,18 @@ pub fn by_sqlstate_class(system: System, state: &str) -> Option<Row> {
 pub fn layer<'a>(layer: Layer, key: impl Into<Key<'a>>) -> Option<Row> {
     match key.into() {
         Key::Number(number) => layer_table(layer).number(number),
-        Key::Name(name) => layer_table(layer).name(name),
+        Key::Name(name) => layer_table(layer).name(Name::of(name)),
     }
 }
 
 /// The row whose template matches a text from its start: with a code the templates that tell apart what shares
 /// this code, without one those that are a proof by themselves. The longest template wins.
-pub fn by_text(speaker: impl Into<Speaker>, code: Option<&str>, text: &str) -> Option<(Row, TextMatch)> {
-    let (code, line) = (code.unwrap_or_default(), template::first_line(text));
+pub fn by_text<'a>(
+    speaker: impl Into<Speaker>,
+    code: Option<&str>,
+    text: impl Into<Line<'a>>,
+) -> Option<(Row, TextMatch)> {
+    let (code, line) = (code.unwrap_or_default(), text.into().as_str());
     match speaker.into() {
         Speaker::System(system) => words(system).find_map(|table| table.text(code, line)),
         Speaker::Layer(layer) => layer_table(layer).text(code, line),

@@ -2,6 +2,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use core::ops::Range;
 
 use super::packed::READINGS;
 use super::template::{self, Template};
@@ -18,27 +19,50 @@ pub(super) struct Strings {
 impl Strings {
     /// The string at an index.
     fn get(&self, index: usize) -> Option<&'static str> {
+        self.blob.get(self.span(index)?)
+    }
+
+    /// Where the string at an index stands.
+    fn span(&self, index: usize) -> Option<Range<usize>> {
         let start = match index.checked_sub(1) {
             Some(before) => usize::from(*self.ends.get(before)?),
             None => 0,
         };
-        self.blob.get(start..usize::from(*self.ends.get(index)?))
+        Some(start..usize::from(*self.ends.get(index)?))
     }
 
-    /// The index of the first string for which `is_before` does not hold; it holds for a head of the list.
-    fn partition(&self, is_before: impl Fn(&str) -> bool) -> usize {
+    /// The index of the first string for whose bytes `is_before` does not hold; it holds for a head of the list.
+    fn partition(&self, is_before: impl Fn(&[u8]) -> bool) -> usize {
         let (mut low, mut high) = (0, self.ends.len());
         while low < high {
             let middle = low.midpoint(high);
-            if self.get(middle).is_some_and(&is_before) { low = middle + 1 } else { high = middle }
+            let bytes = self.span(middle).and_then(|span| self.blob.as_bytes().get(span));
+            if bytes.is_some_and(&is_before) { low = middle + 1 } else { high = middle }
         }
         low
     }
 
     /// The index of a string.
     fn find(&self, key: &str) -> Option<usize> {
-        let index = self.partition(|at| at < key);
+        let index = self.partition(|at| at < key.as_bytes());
         (self.get(index)? == key).then_some(index)
+    }
+}
+
+/// A name that is looked up: `psycopg2.errors.UniqueViolation`.
+#[derive(Clone, Copy)]
+pub(super) struct Name<'a> {
+    whole: &'a str,
+    /// What stands behind its qualifiers.
+    last: &'a str,
+}
+
+impl<'a> Name<'a> {
+    /// The name written as `whole`.
+    pub fn of(whole: &'a str) -> Name<'a> {
+        let is_qualifier = |byte: &u8| matches!(byte, b'.' | b':' | b'$' | b'/' | b'\\');
+        let start = whole.as_bytes().iter().rposition(|byte| is_qualifier(byte)).map_or(0, |at| at + 1);
+        Name { whole, last: whole.get(start..).unwrap_or(whole) }
     }
 }
 
@@ -85,13 +109,14 @@ impl Table {
     }
 
     /// The row of a name as it is, by its last part, or by its symbol.
-    pub fn name(&self, name: &str) -> Option<Row> {
-        let last = name.rsplit(['.', ':', '$', '/', '\\']).next().unwrap_or(name);
-        self.exact(name).or_else(|| self.exact(last)).or_else(|| self.symbol(last))
+    pub fn name(&self, Name { whole, last }: Name<'_>) -> Option<Row> {
+        let is_qualified = last.len() < whole.len();
+        let exact = self.exact(whole).or_else(|| is_qualified.then(|| self.exact(last))?);
+        exact.or_else(|| self.symbol(last))
     }
 
     /// The row of a name as it is, a number in the table's own spelling included.
-    fn exact(&self, name: &str) -> Option<Row> {
+    pub fn exact(&self, name: &str) -> Option<Row> {
         let (prefix, digits) = self.spelling;
         match name.strip_prefix(prefix).filter(|rest| digits > 0 && rest.len() == digits) {
             Some(rest) => self.number(i64::from(rest.parse::<u32>().ok()?)),

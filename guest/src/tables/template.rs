@@ -3,6 +3,8 @@
 //! A template is anchored at the start, and at the end too unless it ends with a hole. Every hole takes as little
 //! as it can, so matching is linear and never goes back; ASCII case does not matter.
 
+use core::cmp::Ordering;
+
 use super::TextMatch;
 
 /// What tools put before a server's own words.
@@ -57,24 +59,50 @@ impl<'a> Template<'a> {
 
 /// Does a template behind its code and a `+` come before a line behind its own, or begin it? Templates are in the order
 /// of their codes and heads; the heads have no case.
-pub(super) fn is_before(text: &str, code: &str, line: &str) -> bool {
-    let skipped = code.len() + 1;
-    let head = text.bytes().take_while(|byte| *byte != b'%');
-    let folded = |(at, byte): (usize, u8)| if at < skipped { byte } else { byte.to_ascii_lowercase() };
-    let wanted = code.bytes().chain([b'+']).chain(line.bytes()).enumerate().map(folded);
-    head.enumerate().map(folded).le(wanted)
+pub(super) fn is_before(text: &[u8], code: &str, line: &str) -> bool {
+    let (own, head) = text.split_at_checked(code.len() + 1).unwrap_or((text, &[]));
+    match own.iter().copied().cmp(code.bytes().chain([b'+'])) {
+        Ordering::Equal => begins_before(head, line.as_bytes()),
+        order => order == Ordering::Less,
+    }
 }
 
-/// The first line without blanks at its ends and without the lead-ins of tools.
-pub(super) fn first_line(text: &str) -> &str {
-    let mut line = text.trim_start().lines().next().unwrap_or_default().trim();
-    while let Some(rest) = LEAD_INS.iter().find_map(|lead_in| {
-        let lead = line.get(..lead_in.len())?;
-        lead.eq_ignore_ascii_case(lead_in).then(|| line.get(lead_in.len()..))?
-    }) {
-        line = rest.trim_start();
+/// Does a head come before a line, or begin it?
+fn begins_before(head: &[u8], line: &[u8]) -> bool {
+    for (at, byte) in head.iter().enumerate() {
+        match (byte, line.get(at)) {
+            (b'%', _) => return true,
+            (byte, Some(other)) if byte.eq_ignore_ascii_case(other) => {}
+            (byte, other) => {
+                return other.is_some_and(|other| byte.to_ascii_lowercase() < other.to_ascii_lowercase());
+            }
+        }
     }
-    line
+    true
+}
+
+/// What templates are matched with: a text's first line without blanks at its ends and without the lead-ins of tools.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a>(&'a str);
+
+impl<'a> Line<'a> {
+    /// The line's text.
+    pub(super) fn as_str(self) -> &'a str {
+        self.0
+    }
+}
+
+impl<'a> From<&'a str> for Line<'a> {
+    fn from(text: &'a str) -> Self {
+        let mut line = text.trim_start().lines().next().unwrap_or_default().trim();
+        while let Some(rest) = LEAD_INS.iter().find_map(|lead_in| {
+            let lead = line.get(..lead_in.len())?;
+            lead.eq_ignore_ascii_case(lead_in).then(|| line.get(lead_in.len()..))?
+        }) {
+            line = rest.trim_start();
+        }
+        Line(line)
+    }
 }
 
 /// What follows `literal` at the start of `text`.

@@ -234,7 +234,11 @@ fn pack_drivers(folder: &Path) -> Result<String> {
     let text = std::fs::read_to_string(folder.join("drivers.tsv"))?;
     let mut source =
         String::from("\n/// The rows of `drivers.tsv`.\npub(super) static DRIVERS: &[Driver] = &[\n");
-    for (number, columns) in lines(&text) {
+    // In the order in which the guest looks a name up: without case and separators.
+    let folded = |name: &str| name.replace(['-', '_', '.', ' '], "").to_ascii_lowercase();
+    let mut rows: Vec<_> = lines(&text).collect();
+    rows.sort_by_cached_key(|(_, columns)| columns.first().map(|name| folded(name)));
+    for (number, columns) in rows {
         let [name, system, replays, origin] = columns[..] else {
             bail!("drivers.tsv:{number}: not 4 columns")
         };
