@@ -14,7 +14,7 @@ export RETORT_CORE := $(CURDIR)/$(CORE)
 NATIVE := --release --workspace
 RETORT := target/release/retort
 
-.PHONY: help component build demo test test-native lint bench drill target published
+.PHONY: help component build demo test test-native lint bench baseline sizes drill target
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -65,8 +65,15 @@ test-native: component published ## Test the logic, the component and the Rust h
 drill: build ## Break SQLite, PostgreSQL and MariaDB under the MCP server; WRITES=10000 for the long run
 	$(RETORT) drill --writes $(or $(WRITES),1000) --chart $(OUT)/drill.svg
 
-bench: build ## Measure verdicts, native and through the component
-	cargo bench $(NATIVE) --features retort-host/embed
+bench: component ## Measure verdicts, native and through the component: a table, $(OUT)/bench.json and bench.svg
+	cargo bench $(NATIVE:--release=) --features retort-host/embed --bench verdicts
+
+baseline: component ## Write the fuel that verdicts cost anew, into tests/corpus/fuel.tsv
+	RETORT_BASELINE=1 cargo test $(NATIVE) --features retort-host/embed --test component cost
+
+sizes: target ## Print what the component is made of, by crate, module and function
+	cargo build -p retort-component --target wasm32-wasip2 --profile component --config profile.component.strip=false --target-dir target/named
+	cargo run --quiet --release -p retort-tests --bin sizes -- target/named/wasm32-wasip2/component/retort_component.wasm
 
 # Fuzzing and the supply chain. The tools are built once into target/tools.
 TOOLS := target/tools

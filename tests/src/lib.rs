@@ -9,4 +9,5 @@ pub mod leak;
 pub mod properties;
 pub mod reading;
 pub mod simulation;
+pub mod sizes;
 pub mod tables;

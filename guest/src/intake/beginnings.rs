@@ -36,9 +36,8 @@ impl Beginnings {
 
     /// The rows that can begin where a text does.
     pub fn at(&self, text: &[u8]) -> Rows {
-        let look = |rows: &[Rows; BYTES], byte: u8| {
-            rows.get(usize::from(byte) % BYTES).copied().unwrap_or_default()
-        };
+        let look =
+            |rows: &[Rows; BYTES], byte: u8| rows.get(usize::from(byte) % BYTES).copied().unwrap_or_default();
         match *text {
             [first, second, ..] => look(&self.first, first) & look(&self.second, second),
             [first] => look(&self.first, first) & look(&self.second, 0),
@@ -94,12 +93,12 @@ mod tests {
     #[test]
     fn rows_are_told_by_two_bytes_in_either_case_and_in_their_order() {
         const WORDS: Beginnings = Beginnings::of(&["%d:", "Ab", "a%d", "é", "~x", "a"]);
-        let at = |text: &str| numbers(WORDS.at(text.as_bytes())).collect::<Vec<_>>();
+        let at = |text: &str| numbers(WORDS.at(text.as_bytes())).collect::<Vec<usize>>();
         assert_eq!(at("aB"), [1, 4, 5]);
         assert_eq!(at("A7"), [2, 4, 5]);
         assert_eq!(at("7:"), [0, 4]);
         assert!(at("é").contains(&3));
         assert_eq!(at("a"), [4, 5]);
-        assert_eq!(at(""), []);
+        assert_eq!(at(""), Vec::<usize>::new());
     }
 }

@@ -15,9 +15,11 @@ enum Use {
     Leading,
     /// Taken only where a text begins.
     First,
+    /// Looked for at the end of the server's own words.
+    Trailing,
 }
 
-use Use::{First, Leading, Telling};
+use Use::{First, Leading, Telling, Trailing};
 
 /// Pattern, use, and the system it tells. The first match counts.
 const FORMS: &[(&str, Use, Option<System>)] = &[
@@ -107,136 +109,108 @@ const FORMS: &[(&str, Use, Option<System>)] = &[
     ("%h POST http%*: ~", Leading, None),
     ("%h PUT http%*: ~", Leading, None),
     ("%h~", Leading, None),
+    (" (SQLSTATE %s)", Trailing, None),
+    (" (SQLSTATE=%s)", Trailing, None),
+    (" (errno %d) (sqlstate %s)", Trailing, None),
+    (". (%d) (SQL%a)", Trailing, None),
+    (" (code %d %w)", Trailing, None),
+    (" (%w)", Trailing, None),
+    (" SQLSTATE: %s", Trailing, None),
 ];
 
-/// Patterns at the end of the server's own words.
-const TRAILING: &[&str] = &[
-    " (SQLSTATE %s)",
-    " (SQLSTATE=%s)",
-    " (errno %d) (sqlstate %s)",
-    ". (%d) (SQL%a)",
-    " (code %d %w)",
-    " (%w)",
-    " SQLSTATE: %s",
-];
-
-/// Prefixes that say nothing themselves, as patterns.
-const PREFIXES: &[&str] = &[
-    "ERROR:~",
-    "Error:~",
-    "FATAL:~",
-    "FATAL ~",
-    "WARNING ~",
-    "PANIC:~",
-    "user_facing_error: Some(KnownError {~",
-    "message:~\"",
-    "Invalid `prisma.%*` invocation:~",
-    "FEHLER:~",
-    "ERREUR:~",
-    "ERREUR :~",
-    "ERRORE:~",
-    "ERRO:~",
-    "ОШИБКА:~",
-    "错误:~",
-    "错误：~",
-    "エラー:~",
-    "HATA:~",
-    "BŁĄD:~",
-    "FATAL :~",
-    "FATALE:~",
-    "ВАЖНО:~",
-    "pq:~",
-    "sql:~",
-    "connection failed:~",
-    "connection is bad:~",
-    "dial error:~",
-    "db error:~",
-    "what():~",
-    "uncaught exception:~",
-    "unhandled exception:~",
-    "nested exception is~",
-    "nested:~",
-    "Cause:~",
-    "Caused by:~",
-    "Original exception was:~",
-    "An exception occured in driver:~",
-    "An exception occurred in the driver:~",
-    "An exception occurred in driver:~",
-    "An exception occurred while executing a query:~",
-    "could not execute statement~[",
-    "could not execute query~[",
-    "could not execute batch~[",
-    "could not execute statement;~",
-    "could not prepare statement~[",
-    "could not extract ResultSet~[",
-    "Hibernate operation:~",
-    "### Error updating database.~",
-    "### Error querying database.~",
-    "DBI Exception:~",
-    "Error in connector:~",
-    "Error querying the database:~",
-    "Database error.~",
-    "error returned from database:~",
-    "error communicating with database:~",
-    "Original:~",
-    "desc =~",
-    "Received exception from server (%*):~",
-    "(raised as a result of %*)~",
-    "PQconsumeInput()~",
-    "[HTTP %n] response body: \"",
-    "[%*]~",
-    "(error)~",
-    "(caused by~",
-    "b'",
-    "b\"",
-    "\\'",
-    "\\\"",
-    "\"",
-    "'",
-    "`",
-    "(",
-    "[",
-    "{",
-    "** ",
-    "|~",
-    "-~",
-    "!~",
-];
-
-/// Prefixes behind which a server's own words follow, so that they are looked for behind an unknown beginning.
-const ANNOUNCEMENTS: &[&str] = &[
-    "ERROR:",
-    "FATAL:",
-    "FATAL ",
-    "WARNING ",
-    "PANIC:",
-    "FEHLER:",
-    "ERREUR:",
-    "ERREUR :",
-    "ERRORE:",
-    "ERRO:",
-    "ОШИБКА:",
-    "错误:",
-    "エラー:",
-    "HATA:",
-    "BŁĄD:",
-    "pq:",
-    "nested exception is",
-    "Caused by:",
-    "Cause:",
-    "Original exception was:",
-    "Error in connector:",
+/// Prefixes that say nothing themselves, as patterns, and whether they announce a server's own words, so that they are
+/// looked for behind an unknown beginning.
+const PREFIXES: &[(&str, bool)] = &[
+    ("ERROR:~", true),
+    ("Error:~", true),
+    ("FATAL:~", true),
+    ("FATAL ~", true),
+    ("WARNING ~", true),
+    ("PANIC:~", true),
+    ("user_facing_error: Some(KnownError {~", false),
+    ("message:~\"", false),
+    ("Invalid `prisma.%*` invocation:~", false),
+    ("FEHLER:~", true),
+    ("ERREUR:~", true),
+    ("ERREUR :~", true),
+    ("ERRORE:~", true),
+    ("ERRO:~", true),
+    ("ОШИБКА:~", true),
+    ("错误:~", true),
+    ("错误：~", false),
+    ("エラー:~", true),
+    ("HATA:~", true),
+    ("BŁĄD:~", true),
+    ("FATAL :~", false),
+    ("FATALE:~", false),
+    ("ВАЖНО:~", false),
+    ("pq:~", true),
+    ("sql:~", false),
+    ("connection failed:~", false),
+    ("connection is bad:~", false),
+    ("dial error:~", false),
+    ("db error:~", false),
+    ("what():~", false),
+    ("uncaught exception:~", false),
+    ("unhandled exception:~", false),
+    ("nested exception is~", true),
+    ("nested:~", false),
+    ("Cause:~", true),
+    ("Caused by:~", true),
+    ("Original exception was:~", true),
+    ("An exception occured in driver:~", false),
+    ("An exception occurred in the driver:~", false),
+    ("An exception occurred in driver:~", false),
+    ("An exception occurred while executing a query:~", false),
+    ("could not execute statement~[", false),
+    ("could not execute query~[", false),
+    ("could not execute batch~[", false),
+    ("could not execute statement;~", false),
+    ("could not prepare statement~[", false),
+    ("could not extract ResultSet~[", false),
+    ("Hibernate operation:~", false),
+    ("### Error updating database.~", false),
+    ("### Error querying database.~", false),
+    ("DBI Exception:~", false),
+    ("Error in connector:~", true),
+    ("Error querying the database:~", false),
+    ("Database error.~", false),
+    ("error returned from database:~", false),
+    ("error communicating with database:~", false),
+    ("Original:~", false),
+    ("desc =~", false),
+    ("Received exception from server (%*):~", false),
+    ("(raised as a result of %*)~", false),
+    ("PQconsumeInput()~", false),
+    ("[HTTP %n] response body: \"", false),
+    ("[%*]~", false),
+    ("(error)~", false),
+    ("(caused by~", false),
+    ("b'", false),
+    ("b\"", false),
+    ("\\'", false),
+    ("\\\"", false),
+    ("\"", false),
+    ("'", false),
+    ("`", false),
+    ("(", false),
+    ("[", false),
+    ("{", false),
+    ("** ", false),
+    ("|~", false),
+    ("-~", false),
+    ("!~", false),
 ];
 
 /// What the rows of the tables begin with.
 static FORM_BEGINNINGS: Beginnings = Beginnings::of(&form_patterns());
-static PREFIX_BEGINNINGS: Beginnings = Beginnings::of(PREFIXES);
-static ANNOUNCEMENT_BEGINNINGS: Beginnings = Beginnings::of(ANNOUNCEMENTS);
-static TRAILING_BEGINNINGS: Beginnings = Beginnings::of(TRAILING);
+static PREFIX_BEGINNINGS: Beginnings = Beginnings::of(&prefix_patterns());
 
 /// The forms used in one way.
 const TELLING: Rows = forms_used(Telling);
-const FIRST: Rows = forms_used(First);
+const LEADING: Rows = forms_used(Leading) | TELLING;
+const FIRST: Rows = forms_used(First) | LEADING;
+const TRAILING: Rows = forms_used(Trailing);
 
 /// The forms that begin with a class name.
 const CLASSES: Rows = forms_beginning(b"%c");
@@ -246,28 +220,23 @@ const UNMISTAKABLE: Rows = (forms_beginning(b"%p") | forms_beginning(b"%c [%t]")
 
 /// The leading form at the start of a text, or behind others: a code's, a class's, or a wrapper's prefix.
 pub(super) fn leading(text: &str, is_first: bool) -> Option<Match<'_>> {
-    let used = if is_first { Rows::MAX } else { !FIRST };
-    let prefixes = || numbers(PREFIX_BEGINNINGS.at(text.as_bytes())).filter_map(|row| PREFIXES.get(row));
-    form(text, used)
-        .or_else(|| prefixes().find_map(|pattern| take(pattern, text).filter(|found| found.len > 0)))
+    form(text, if is_first { FIRST } else { LEADING })
+        .or_else(|| prefixes(text).find_map(|(pattern, _)| take(pattern, text).filter(|found| found.len > 0)))
 }
 
 /// Does a telling form stand at the start of a text, or something that announces a server's own words?
 ///
 /// Most forms count only behind punctuation (`is_separate`): a sentence can go on with anything.
 pub(super) fn is_telling(text: &str, is_separate: bool) -> bool {
-    let mut announcements =
-        numbers(ANNOUNCEMENT_BEGINNINGS.at(text.as_bytes())).filter_map(|row| ANNOUNCEMENTS.get(row));
     form(text, if is_separate { TELLING } else { UNMISTAKABLE }).is_some()
-        || announcements.any(|words| take(words, text).is_some())
+        || prefixes(text).any(|(pattern, announces)| *announces && take(pattern, text).is_some())
 }
 
 /// The trailing form at the start of a text: nothing follows it but what drivers put there.
 pub(super) fn trailing(text: &str) -> Option<Match<'_>> {
     /// What may follow.
     const ENDS: &[&str] = &[")", "]", "; [", "\")", "')", " (CallerID"];
-    let mut forms = numbers(TRAILING_BEGINNINGS.at(text.as_bytes())).filter_map(|row| TRAILING.get(row));
-    let found = forms.find_map(|pattern| take(pattern, text))?;
+    let found = form(text, TRAILING)?;
     let rest = text.get(found.len..)?.trim_end();
     (rest.is_empty() || ENDS.iter().any(|end| rest.starts_with(end))).then_some(found)
 }
@@ -282,6 +251,22 @@ fn form(text: &str, used: Rows) -> Option<Match<'_>> {
         let found = take(pattern, text)?;
         Some(Match { system: *system, ..found })
     })
+}
+
+/// The prefixes that can begin where a text does.
+fn prefixes(text: &str) -> impl Iterator<Item = &'static (&'static str, bool)> {
+    numbers(PREFIX_BEGINNINGS.at(text.as_bytes())).filter_map(|row| PREFIXES.get(row))
+}
+
+/// The patterns of the prefixes.
+const fn prefix_patterns() -> [&'static str; PREFIXES.len()] {
+    let mut patterns = [""; PREFIXES.len()];
+    let mut row = 0;
+    while row < PREFIXES.len() {
+        patterns[row] = PREFIXES[row].0;
+        row += 1;
+    }
+    patterns
 }
 
 /// The patterns of the forms.

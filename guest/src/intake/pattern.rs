@@ -106,7 +106,9 @@ pub(super) const fn takes(kind: u8, byte: u8) -> bool {
         b'g' => byte.is_ascii_alphabetic() || byte == b'_',
         b'o' | b'p' => byte.is_ascii_uppercase(),
         b'k' => byte.is_ascii_alphabetic() || byte == b' ',
-        b'c' => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'\\' | b'$' | b':' | b'+' | b'/'),
+        b'c' => {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'\\' | b'$' | b':' | b'+' | b'/')
+        }
         _ => true,
     }
 }
@@ -120,8 +122,7 @@ fn length(kind: char, text: &str, pattern: &str) -> Option<usize> {
         'h' => run(4).filter(|len| *len == 3),
         'x' => run(8),
         'u' => run(40).filter(|len| *len == 36),
-        's' => run(6)
-            .filter(|len| *len == 5 && text.bytes().take(*len).any(|byte| byte.is_ascii_digit())),
+        's' => run(6).filter(|len| *len == 5 && text.bytes().take(*len).any(|byte| byte.is_ascii_digit())),
         'w' => run(80).filter(|len| text.get(..*len).is_some_and(|word| word.contains('_'))),
         't' => run(40),
         'i' | 'a' => run(80),

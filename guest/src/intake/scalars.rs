@@ -1,5 +1,7 @@
 //! Single values of fields: words, counts, waits.
 
+use alloc::format;
+
 use crate::json::Json;
 
 /// The longest text that can be one word's code.
@@ -43,9 +45,71 @@ pub(super) fn milliseconds(value: &Json<'_>, unit: u32) -> Option<u32> {
                 (_, Some(number)) => (number, 1000),
                 _ => (text, unit),
             };
-            scaled(number.trim().parse().ok()?, unit)
+            scaled(decimal(number.trim())?, unit)
         }
         Json::Object(_) => count(value.get("seconds")?)?.checked_mul(1000),
         _ => None,
+    }
+}
+
+/// A decimal number, also with a plus sign, leading zeros, or nothing on one side of its point. It is JSON's reader that
+/// reads it: the standard library's would bring tables of its own.
+fn decimal(text: &str) -> Option<f64> {
+    let (sign, text) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    if (whole.is_empty() && part.is_empty()) || !is_number(whole) || !is_number(part) {
+        return None;
+    }
+    let whole = match whole.trim_start_matches('0') {
+        "" => "0",
+        whole => whole,
+    };
+    serde_json::from_str(&format!("{sign}{whole}.{part}0e{exponent}")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_read_as_the_standard_library_reads_them() {
+        for text in [
+            "1",
+            "0",
+            "007.50",
+            "+1.5",
+            "-2",
+            "-0",
+            ".5",
+            "5.",
+            "1e3",
+            "1.e-2",
+            "1E+05",
+            "0.1",
+            "1.001",
+            "123456789.987654321",
+            "1e400",
+            "",
+            ".",
+            "+",
+            "-",
+            "e5",
+            "1e",
+            "1.2.3",
+            "+-1",
+            "1_000",
+            "0x10",
+            "inf",
+            "NaN",
+            " 1",
+        ] {
+            let expected = text.parse().ok().filter(|number: &f64| number.is_finite());
+            assert_eq!(decimal(text), expected, "{text}");
+        }
     }
 }

@@ -24,8 +24,10 @@ const SEEK: usize = 2048;
 /// The most forms and prefixes taken off one text.
 const MOST_FORMS: usize = 24;
 
-/// The characters behind which a row's value can begin.
-const QUOTES: &[char] = &['"', '\'', '`', '«', '»', '„', '“', '”', '‘', '’', '「', '『'];
+/// Can a row's value begin behind the character?
+fn is_quote(letter: char) -> bool {
+    matches!(letter, '"' | '\'' | '`' | '«' | '»' | '„' | '“' | '”' | '‘' | '’' | '「' | '『')
+}
 
 /// A text cut to what is worked on: head and tail.
 pub(super) fn cut(text: &str) -> String {
@@ -222,7 +224,7 @@ fn seek(whole: &str, from: usize, stops_at_quote: bool) -> Option<(usize, bool)>
             Some(_) if letter == '\\' => is_escaped = true,
             Some(quote) if quote == letter => open = None,
             None if is_print && matches!(letter, '"' | '\'') => open = Some(letter),
-            None if !is_print => is_behind_quote |= QUOTES.contains(&letter),
+            None if !is_print => is_behind_quote |= is_quote(letter),
             _ => {}
         }
         before = letter;
@@ -234,7 +236,7 @@ fn seek(whole: &str, from: usize, stops_at_quote: bool) -> Option<(usize, bool)>
 /// Does a message of its own begin behind a character?
 fn is_separator(letter: char) -> bool {
     matches!(letter, ':' | ';' | ',' | '.' | '-' | '>' | '|' | '\n' | '(' | ')' | '[' | ']' | '{' | '}')
-        || QUOTES.contains(&letter)
+        || is_quote(letter)
 }
 
 /// The quote of the string that a print of values has just opened: `('`, `{"`.
@@ -267,5 +269,5 @@ pub(super) fn introduces_json(before: &str) -> bool {
 
 /// Does a text hold a quote, behind which a row's value can begin?
 fn has_quote(text: &str) -> bool {
-    text.strip_prefix('b').unwrap_or(text).trim_start_matches(QUOTES).contains(QUOTES)
+    text.strip_prefix('b').unwrap_or(text).trim_start_matches(is_quote).contains(is_quote)
 }

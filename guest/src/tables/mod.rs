@@ -241,7 +241,7 @@ impl Reading {
         // Of a key of two codes (an errno and its SQLSTATE) the first is the native code.
         let native =
             native.and_then(|native| native.split('+').next()).map(|native| KnownCode(native.to_string()));
-        Row { code, proof, marks, rule: format!("{table}/{key}"), native }
+        Row { code, proof, marks, rule: [table, "/", key].concat(), native }
     }
 }
 

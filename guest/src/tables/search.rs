@@ -166,7 +166,7 @@ impl Table {
         }
         let (index, found) = best?;
         let plus = if code.is_empty() { "" } else { "+" };
-        let key = format!("{code}{plus}msg:{}", found.pattern());
+        let key = [code, plus, "msg:", found.pattern()].concat();
         let native = (!code.is_empty()).then_some(code);
         Some((reading(self.text_readings, index)?.row(self.id, &key, native), found.reach()))
     }

@@ -7,7 +7,8 @@ use retort::strings;
 use retort_tests::corpus;
 
 fn main() {
-    let rounds: usize = env::args().nth(1).and_then(|rounds| rounds.parse().ok()).expect("a number of rounds");
+    let rounds: usize =
+        env::args().nth(1).and_then(|rounds| rounds.parse().ok()).expect("a number of rounds");
     let reports: Vec<String> = corpus::reports().iter().map(|case| case.report.to_string()).collect();
     println!("{} reports", reports.len());
     for _ in 0..rounds {
