@@ -1,5 +1,5 @@
 //! What the tests share: the independent reading of the contract, the laws, the corpus, arbitrary reports, the search
-//! for leaks, the simulation, and the maintainers' side of the tables.
+//! for leaks, the simulation, the sizes of a component's parts, and the maintainers' side of the tables.
 
 pub mod arbitrary;
 pub mod corpus;

@@ -3,6 +3,7 @@
 //! A template is anchored at the start, and at the end too unless it ends with a hole. Every hole takes as little
 //! as it can, so matching is linear and never goes back; ASCII case does not matter.
 
+use alloc::string::String;
 use core::cmp::Ordering;
 
 use super::TextMatch;
@@ -92,6 +93,12 @@ impl<'a> Line<'a> {
     }
 }
 
+impl<'a> From<&'a String> for Line<'a> {
+    fn from(text: &'a String) -> Self {
+        Line::from(text.as_str())
+    }
+}
+
 impl<'a> From<&'a str> for Line<'a> {
     fn from(text: &'a str) -> Self {
         let mut line = text.trim_start().lines().next().unwrap_or_default().trim();
@@ -113,6 +120,14 @@ fn strip_start<'a>(text: &'a [u8], literal: &[u8]) -> Option<&'a [u8]> {
 
 /// What follows the first place where `literal` stands in `text`.
 fn after<'a>(text: &'a [u8], literal: &[u8]) -> Option<&'a [u8]> {
-    let at = text.windows(literal.len()).position(|window| window.eq_ignore_ascii_case(literal))?;
-    text.get(at + literal.len()..)
+    let (first, others) = literal.split_first()?;
+    let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
+    let mut rest = text;
+    loop {
+        let at = rest.iter().position(|byte| *byte == lower || *byte == upper)?;
+        rest = rest.get(at + 1..)?;
+        if let Some(left) = strip_start(rest, others) {
+            return Some(left);
+        }
+    }
 }
