@@ -12,7 +12,7 @@ use wasmparser::{Encoding, ExternalKind, Parser, Payload};
 
 /// The most bytes of the component, and of the component compressed.
 const LARGEST: usize = 600_000;
-const LARGEST_COMPRESSED: usize = 224_000;
+const LARGEST_COMPRESSED: usize = 228_000;
 
 /// The functions of the interface `json`.
 const JSON: [&str; 11] = [
