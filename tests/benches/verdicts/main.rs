@@ -43,6 +43,12 @@ struct Probe<'a> {
     run: Box<dyn Fn() -> Duration + 'a>,
 }
 
+impl<'a> Probe<'a> {
+    fn new(name: &str, base: Option<&str>, verdicts: usize, run: impl Fn() -> Duration + 'a) -> Probe<'a> {
+        Probe { name: name.to_owned(), base: base.map(str::to_owned), verdicts, run: Box::new(run) }
+    }
+}
+
 /// One row, measured.
 struct Figure {
     name: String,
@@ -63,47 +69,40 @@ fn main() {
     let each = |judge: &dyn Fn(&str) -> String| {
         busy(|| texts.iter().for_each(|report| drop(black_box(judge(black_box(report))))))
     };
-    let native = || String::from("native");
-    let mut probes: Vec<Probe<'_>> = Vec::new();
-    let mut probe =
-        |name: String, base: Option<String>, verdicts: usize, run: Box<dyn Fn() -> Duration + '_>| {
-            probes.push(Probe { name, base, verdicts, run });
-        };
-    probe(native(), None, texts.len(), Box::new(|| each(&strings::evaluate)));
-    let base = Some(native());
-    probe("JSON, warm".into(), base.clone(), texts.len(), Box::new(|| each(&|report| warm.evaluate(report))));
     let judge_records =
         || busy(|| records.iter().for_each(|report| drop(black_box(warm.typed().evaluate(report)))));
-    probe("typed, warm".into(), base.clone(), texts.len(), Box::new(judge_records));
-    probe(
-        "JSON, fresh instance".into(),
-        base.clone(),
-        texts.len(),
-        Box::new(|| each(&|report| fresh.evaluate(report))),
-    );
+    let mut probes = vec![
+        Probe::new("native", None, texts.len(), || each(&strings::evaluate)),
+        Probe::new("JSON, warm", Some("native"), texts.len(), || each(&|report| warm.evaluate(report))),
+        Probe::new("typed, warm", Some("native"), texts.len(), judge_records),
+        Probe::new("JSON, fresh instance", Some("native"), texts.len(), || {
+            each(&|report| fresh.evaluate(report))
+        }),
+    ];
     for size in BATCHES {
         let batch: Vec<Value> = reports.iter().cycle().take(size).cloned().collect();
         let (batch, calls) = (Value::from(batch).to_string(), (400 / size).max(1));
         let warm = &warm;
         let run =
             move || busy(|| (0..calls).for_each(|_| drop(black_box(warm.evaluate_many(black_box(&batch))))));
-        probe(format!("evaluate-many, {size} reports"), base.clone(), size * calls, Box::new(run));
+        let name = format!("evaluate-many, reports: {size}");
+        probes.push(Probe::new(&name, Some("native"), size * calls, run));
     }
     for length in LENGTHS {
         let (report, calls) = (report_of(length), (131_072 / length).max(1));
-        let of_native = format!("native, a message of {length} bytes");
+        let native = format!("native, bytes of the message: {length}");
         let (warm, again) = (&warm, report.clone());
         let run =
             move || busy(|| (0..calls).for_each(|_| drop(black_box(strings::evaluate(black_box(&again))))));
-        probe(of_native.clone(), None, calls, Box::new(run));
+        probes.push(Probe::new(&native, None, calls, run));
         let run =
             move || busy(|| (0..calls).for_each(|_| drop(black_box(warm.evaluate(black_box(&report))))));
-        probe(format!("JSON, warm, a message of {length} bytes"), Some(of_native), calls, Box::new(run));
+        let name = format!("JSON, warm, bytes of the message: {length}");
+        probes.push(Probe::new(&name, Some(&native), calls, run));
     }
-    let mut one_thread = None;
+    let threads = |count: usize| format!("JSON, fresh instance, threads: {count}");
     for count in [1, 2] {
         let (fresh, texts) = (&fresh, &texts);
-        let name = format!("JSON, fresh instance, threads: {count}");
         let run = move || {
             let start = Instant::now();
             thread::scope(|scope| {
@@ -113,8 +112,9 @@ fn main() {
             });
             start.elapsed()
         };
-        probe(name.clone(), one_thread.clone(), count * texts.len(), Box::new(run));
-        one_thread.get_or_insert(name);
+        let base = threads(1);
+        let base = Some(base.as_str()).filter(|_| count > 1);
+        probes.push(Probe::new(&threads(count), base, count * texts.len(), run));
     }
 
     let figures = measure(&probes);
@@ -182,7 +182,7 @@ fn compressed(bytes: &[u8]) -> usize {
 /// Prints the table, and leaves JSON and chart in `target/retort`.
 fn publish(figures: &[Figure], facts: &[(&str, f64)]) {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(["", "µs per verdict", "ratio"]);
+    table.load_style(presets::NOTHING).set_header(["", "µs per verdict", "ratio"]);
     for Figure { name, microseconds, ratio } in figures {
         let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"));
         table.add_row([name.clone(), format!("{microseconds:.1}"), ratio]);
