@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "every test file uses some of the servers")]
 
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -52,13 +53,18 @@ fn folder() -> TempDir {
 }
 
 fn wait_until(what: &str, mut is_ready: impl FnMut() -> bool) {
-    for _ in 0..300 {
+    for _ in 0..1200 {
         if is_ready() {
             return;
         }
         sleep(Duration::from_millis(50));
     }
-    panic!("{what} did not start within 15 seconds");
+    panic!("{what} did not start within a minute");
+}
+
+/// A server's socket is there a moment before the server listens on it.
+fn takes_connections(socket: &Path) -> bool {
+    UnixStream::connect(socket).is_ok()
 }
 
 /// Redis or Valkey, on a socket in its folder. `None` where neither is installed.
@@ -74,7 +80,7 @@ pub fn redis() -> Option<Server> {
         .stdout(Stdio::null())
         .spawn()
         .expect("redis-server starts");
-    wait_until("redis-server", || socket.exists());
+    wait_until("redis-server", || takes_connections(&socket));
     Some(Server { process, folder })
 }
 
@@ -118,8 +124,9 @@ pub fn postgres() -> Option<Server> {
         .arg(format!("unix_socket_directories={}", folder.path().display()))
         .spawn()
         .expect("postgres starts");
-    let socket = folder.path().join(".s.PGSQL.5432");
-    wait_until("postgres", || socket.exists());
+    // It takes connections before it is ready to serve them.
+    let state = data.join("postmaster.pid");
+    wait_until("postgres", || std::fs::read_to_string(&state).is_ok_and(|state| state.contains("ready")));
     Some(Server { process, folder })
 }
 
@@ -149,7 +156,7 @@ pub fn mariadb() -> Option<Server> {
         .stderr(Stdio::null())
         .spawn()
         .expect("mariadbd starts");
-    wait_until("mariadbd", || socket.exists());
+    wait_until("mariadbd", || takes_connections(&socket));
     Some(Server { process, folder })
 }
 
