@@ -69,8 +69,10 @@ impl<'t> Scanner<'t> {
         let (is_driver_text, is_localised) = (self.is_driver_text(), self.is_localised());
         // `type integer: "x"`: a name's cue does not reach over a colon, nor over further words.
         let follows_colon = self.slice(0, open).trim_end_matches(' ').ends_with(':');
-        let is_far = self.distance > 0 || follows_colon || content.contains(": ");
-        let cue = if self.cue == Cue::Name && is_far { Cue::None } else { self.cue };
+        // What is longer than any name is not searched for a colon: quotes that close far away would make that quadratic.
+        let is_far =
+            || self.distance > 0 || follows_colon || content.len() > LONGEST_NAME || content.contains(": ");
+        let cue = if self.cue == Cue::Name && is_far() { Cue::None } else { self.cue };
         let is_account = self.byte(end) == b'@' && matches!(self.byte(end + 1), b'\'' | b'"' | b'`');
         let kind = match cue {
             _ if is_account => Some(Kind::User),
@@ -164,6 +166,9 @@ fn is_harmless(text: &str) -> bool {
     is_date
         || (is_class && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:\\$".contains(&byte)))
 }
+
+/// No database has longer names, in bytes, whatever the length of a character.
+const LONGEST_NAME: usize = 512;
 
 /// Do the first words of a text belong to the vocabulary of messages?
 fn is_sentence(text: &str) -> bool {

@@ -98,7 +98,7 @@ fn first_call_of_an_instance_costs_at_most_a_fifth_more_than_its_hundredth() {
 const UNITS: &[&str] = &[
     "(", "'", "{'a': ", "{\"a\":", "[", "a.b.C", "A", "E", "7", "-", "%", "Error: ", "Caused by: ", "ORA-00001: ", "SQLSTATE[",
     "Error 1205: ", "(code: 7) ", " (SQLSTATE ", "\\n ", ". (", "Msg 7, ", "duplicate key value ", "ab_", "FATAL ", "Key (a)=(b) ",
-    "\n", "\u{e9}", "\u{2018}", "\\", "time= msg=",
+    "\n", "\u{e9}", "\u{2018}", "\\", "time= msg=", "s('", "Class('", "table '", "table s('",
 ];
 
 /// A step above 2 would be a sign of more than linear work; a little is left for growing buffers.
