@@ -61,7 +61,7 @@ impl<'a> Name<'a> {
     /// The name written as `whole`.
     pub fn of(whole: &'a str) -> Name<'a> {
         let is_qualifier = |byte: &u8| matches!(byte, b'.' | b':' | b'$' | b'/' | b'\\');
-        let start = whole.as_bytes().iter().rposition(|byte| is_qualifier(byte)).map_or(0, |at| at + 1);
+        let start = whole.as_bytes().iter().rposition(is_qualifier).map_or(0, |at| at + 1);
         Name { whole, last: whole.get(start..).unwrap_or(whole) }
     }
 }
