@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from model import Bound, Case, Do, During, Many, Session
+from model import Bound, Case, Do, During, Many, Session, failed
 from node import Node
 
 SCHEMA = """
@@ -168,7 +168,7 @@ CASES = [
          ["BEGIN", INSERT, Do(lambda _, session: session.call("beside", "BEGIN; UPDATE canary_orders SET amount = 6")),
           "UPDATE canary_orders SET amount = 7"]),
     Case("failed transaction", "TRANSACTION_STATE",
-         ["BEGIN", INSERT, Do(lambda _, session: _fail(session)), INSERT]),
+         ["BEGIN", INSERT, failed(TWICE), INSERT]),
     Case("transaction in a transaction", "TRANSACTION_STATE CONTRACT_BROKEN", ["BEGIN", INSERT, "BEGIN"]),
     Case("interrupted", "CANCELLED", [During(ENDLESS, lambda at, session: at.interrupt(session, session.ended))]),
     Case("out of memory", "RESOURCE_EXHAUSTED",
@@ -180,11 +180,3 @@ CASES = [
          unit="batch", is_open=True),
     Case("several statements", "PARTIAL_OUTCOME UNIQUE_VIOLATION", [f"{INSERT}; {TWICE}"], unit="batch", is_open=True),
 ]  # fmt: skip
-
-
-def _fail(session: Session) -> None:
-    """Brings the transaction into its failed state."""
-    try:
-        session.execute(TWICE)
-    except Exception:
-        return

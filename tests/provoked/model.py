@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -149,6 +150,16 @@ class Judged:
     @property
     def is_needlessly_unknown(self) -> bool:
         return self.verdict.envelope.outcome == "unknown" and not self.case.is_open
+
+
+def failed(statement: str) -> Do:
+    """Brings the transaction into its failed state, by a statement that the database refuses."""
+
+    def fail(_: Any, session: Session) -> None:
+        with contextlib.suppress(Exception):
+            session.execute(statement)
+
+    return Do(fail)
 
 
 def over_claim(verdict: Verdict, had_effect: bool) -> str | None:

@@ -12,7 +12,7 @@ import asyncpg
 import pg8000.dbapi
 import psycopg
 
-from model import BOUND_SECONDS, Bound, Case, Condition, Do, During, Many, Session
+from model import BOUND_SECONDS, Bound, Case, Condition, Do, During, Many, Session, failed
 from node import Node
 from servers import Server, free_port, postgres_programs, until
 
@@ -366,9 +366,9 @@ CASES = [
           Do(lambda at, session: at.wait_until_gone(session)), INSERT]),
     Case("read-only transaction", "READ_ONLY", ["BEGIN READ ONLY", INSERT]),
     Case("failed transaction", "TRANSACTION_STATE",
-         ["BEGIN", INSERT, Do(lambda _, session: _fail(session)), INSERT]),
+         ["BEGIN", INSERT, failed(TWICE), INSERT]),
     Case("COMMIT of a failed transaction", "COMMIT_ROLLED_BACK",
-         ["BEGIN", INSERT, Do(lambda _, session: _fail(session)), "COMMIT"]),
+         ["BEGIN", INSERT, failed(TWICE), "COMMIT"]),
     Case("temporary files", "RESOURCE_EXHAUSTED STORAGE_FULL CONFIGURATION",
          ["SET temp_file_limit = 64", "SET work_mem = 64",
           "INSERT INTO canary_orders (id, amount) SELECT n, n FROM generate_series(100, 200000) n ORDER BY n DESC, random()"]),
@@ -381,11 +381,3 @@ CASES = [
     Case("server crash in a statement", "OUTCOME_UNKNOWN",
          [During(SLOW, lambda at, session: at.crash(session))], is_open=True),
 ]  # fmt: skip
-
-
-def _fail(session: Session) -> None:
-    """Brings the transaction into its failed state."""
-    try:
-        session.execute(TWICE)
-    except Exception:
-        return

@@ -7,27 +7,13 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use retort_host::{Component, Options};
+use retort_tests::golden::FUNCTIONS;
 use retort_tests::sizes;
 use wasmparser::{Encoding, ExternalKind, Parser, Payload};
 
 /// The most bytes of the component, and of the component compressed.
 const LARGEST: usize = 600_000;
 const LARGEST_COMPRESSED: usize = 228_000;
-
-/// The functions of the interface `json`.
-const JSON: [&str; 11] = [
-    "evaluate",
-    "evaluate-many",
-    "reconcile",
-    "summarise",
-    "budget",
-    "redact",
-    "inspect",
-    "fingerprint",
-    "render",
-    "codes",
-    "version",
-];
 
 pub(crate) fn artefact(name: &str) -> Vec<u8> {
     let path = path(name);
@@ -108,8 +94,8 @@ fn core_module_imports_nothing_and_exports_what_hosts_without_components_need() 
     let outline = outline(&artefact("retort.core.wasm"));
     assert_eq!(outline.imports, Vec::<String>::new());
     assert!(outline.has_memory, "the memory is exported");
-    let calls = JSON.iter().map(|name| format!("retort:contract/json@0.1.0#{name}"));
-    let posts = JSON.iter().map(|name| format!("cabi_post_retort:contract/json@0.1.0#{name}"));
+    let calls = FUNCTIONS.iter().map(|name| format!("retort:contract/json@0.1.0#{name}"));
+    let posts = FUNCTIONS.iter().map(|name| format!("cabi_post_retort:contract/json@0.1.0#{name}"));
     for name in calls.chain(posts).chain([String::from("cabi_realloc")]) {
         assert!(outline.functions.contains(&name), "{name} is not among {:?}", outline.functions);
     }

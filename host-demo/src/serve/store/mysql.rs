@@ -7,8 +7,8 @@ use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _, query, query_scalar};
 use tokio::time::timeout;
 
+use super::server::raw;
 use super::{CLEANUP, Limits, Raw, Session, Store};
-use crate::adapters;
 use crate::receipts::mysql as receipts;
 use crate::receipts::{Claim, Error, Key, Lifetimes, LookUp, Scope, Ticket};
 
@@ -84,27 +84,15 @@ impl Store for MySql {
     }
 
     async fn acquire(&self) -> Result<Box<dyn Session>, Raw> {
-        let mut connection = self.pool.acquire().await.map_err(raw)?;
-        // Which session to kill, should it come to that; a dead connection is found out here, before anything is sent.
-        match query_scalar("SELECT CONNECTION_ID()").fetch_one(&mut *connection).await {
-            Ok(id) => Ok(Box::new(MySqlSession { connection, id, pool: self.pool.clone() })),
-            Err(error) => {
-                drop(connection.detach());
-                Err(raw(error))
-            }
-        }
+        MySqlSession::open(&self.pool).await
     }
-}
-
-fn raw(error: sqlx::Error) -> Raw {
-    adapters::sqlx(&error)
 }
 
 fn kill(id: u64) -> String {
     format!("KILL {id}")
 }
 
-server_session!(MySqlSession, receipts, kill, {
+server_session!(MySqlSession, MySqlPool, receipts, "SELECT CONNECTION_ID()", kill, {
     async fn report(&mut self, tenant: &str, status: Option<&str>, limit: i64) -> Result<Value, Raw> {
         let rows = query(REPORT).bind(tenant).bind(status).bind(status).bind(limit);
         let rows = rows.fetch_all(&mut *self.connection).await.map_err(raw)?;

@@ -7,8 +7,8 @@ use sqlx::postgres::{PgPool, PgPoolOptions, Postgres as Driver};
 use sqlx::{AssertSqlSafe, Executor as _, query, query_scalar};
 use tokio::time::timeout;
 
+use super::server::raw;
 use super::{CLEANUP, Limits, MOST_ROWS, REPORT, Raw, Session, Store};
-use crate::adapters;
 use crate::receipts::postgres as receipts;
 use crate::receipts::{Claim, Error, Key, Lifetimes, LookUp, Scope, Ticket};
 
@@ -49,8 +49,8 @@ pub async fn open(url: &str, limits: Limits) -> Result<Postgres, Raw> {
             Box::pin(async move { connection.execute(AssertSqlSafe(settings)).await.map(drop) })
         })
         .connect_lazy(url)
-        .map_err(|error| adapters::sqlx(&error))?;
-    lay_out(&pool).await.map_err(|error| adapters::sqlx(&error))?;
+        .map_err(raw)?;
+    lay_out(&pool).await.map_err(raw)?;
     Ok(Postgres { pool })
 }
 
@@ -84,21 +84,8 @@ impl Store for Postgres {
     }
 
     async fn acquire(&self) -> Result<Box<dyn Session>, Raw> {
-        let raw = |error: sqlx::Error| adapters::sqlx(&error);
-        let mut connection = self.pool.acquire().await.map_err(raw)?;
-        // Which session to end, should it come to that; a dead connection is found out here, before anything is sent.
-        match query_scalar("SELECT pg_backend_pid()").fetch_one(&mut *connection).await {
-            Ok(id) => Ok(Box::new(PostgresSession { connection, id, pool: self.pool.clone() })),
-            Err(error) => {
-                drop(connection.detach());
-                Err(raw(error))
-            }
-        }
+        PostgresSession::open(&self.pool).await
     }
-}
-
-fn raw(error: sqlx::Error) -> Raw {
-    adapters::sqlx(&error)
 }
 
 /// A cancel would leave a session that waits for its client's next word with its transaction and locks.
@@ -106,7 +93,7 @@ fn kill(id: i32) -> String {
     format!("SELECT pg_terminate_backend({id})")
 }
 
-server_session!(PostgresSession, receipts, kill, {
+server_session!(PostgresSession, PgPool, receipts, "SELECT pg_backend_pid()", kill, {
     async fn report(&mut self, tenant: &str, status: Option<&str>, limit: i64) -> Result<Value, Raw> {
         let sql = format!(
             "SELECT coalesce(json_agg(t), '[]')::text FROM ({}) t",

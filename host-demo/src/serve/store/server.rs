@@ -1,9 +1,34 @@
-//! What the sessions of PostgreSQL and MySQL do alike: the receipts' steps, and how a connection is given back or up.
+//! What the sessions of PostgreSQL and MySQL do alike: how one is opened, the receipts' steps, and how a connection is
+//! given back or up.
 
-/// Implements [`Session`](super::Session) for a session of sqlx with the fields `connection`, `id` and `pool`: `$kill`
-/// makes the statement that ends the session `id`, and `$own` holds the methods that differ from server to server.
+use super::Raw;
+use crate::adapters;
+
+/// What a server's driver threw, as a report's `error`.
+pub(super) fn raw(error: sqlx::Error) -> Raw {
+    adapters::sqlx(&error)
+}
+
+/// Implements [`Session`](super::Session) for a session of sqlx with the fields `connection`, `id` and `pool`: `$own_id`
+/// asks for the session's `id`, `$kill` makes the statement that ends it, and `$own` holds the methods that differ from
+/// server to server.
 macro_rules! server_session {
-    ($session:ty, $receipts:ident, $kill:expr, { $($own:tt)* }) => {
+    ($session:ty, $pool:ty, $receipts:ident, $own_id:literal, $kill:expr, { $($own:tt)* }) => {
+        impl $session {
+            /// Which session to end, should it come to that, is asked at once: a dead connection is found out before
+            /// anything is sent.
+            async fn open(pool: &$pool) -> Result<Box<dyn Session>, Raw> {
+                let mut connection = pool.acquire().await.map_err(raw)?;
+                match query_scalar($own_id).fetch_one(&mut *connection).await {
+                    Ok(id) => Ok(Box::new(Self { connection, id, pool: pool.clone() })),
+                    Err(error) => {
+                        drop(connection.detach());
+                        Err(raw(error))
+                    }
+                }
+            }
+        }
+
         #[async_trait]
         impl Session for $session {
             $($own)*
