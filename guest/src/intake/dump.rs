@@ -20,7 +20,7 @@ pub(super) fn fields_in(text: &str) -> Option<Json<'_>> {
     let name = text.find(|letter: char| !(letter.is_alphanumeric() || "_.:'".contains(letter)))?;
     let rest = text.get(name..)?.trim_start();
     let starts = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '{');
-    if !starts || !rest.starts_with(['{', '(']) {
+    if !starts || !rest.starts_with(['{', '(']) || rest.starts_with("()") {
         return None;
     }
     let mut members: Vec<(Cow<'_, str>, Json<'_>)> = Vec::new();

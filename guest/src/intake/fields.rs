@@ -159,7 +159,7 @@ const FIELDS: &[(&str, Role)] = &[
     ("extendedresultcode", Role::Code),
     ("faileddocuments", Role::BulkErrors),
     ("failure", Role::Cause),
-    ("fault", Role::Cause),
+    ("fault", Role::Block),
     ("fields", Role::Content),
     ("fullcode", Role::Code),
     ("grpccode", Role::Code),

@@ -43,8 +43,8 @@ pub enum SignKind {
 pub enum Place {
     /// Somewhere inside a text, where a row's value could have put it: never a proof of no effect.
     Inside,
-    /// In a fixed form behind an unknown beginning without a quote: believed, unless something better placed
-    /// leaves the outcome open.
+    /// In a fixed form behind an unknown beginning without a quote: a code is believed, unless something better placed
+    /// leaves the outcome open; words without one prove nothing.
     Sought,
     /// In a fixed form at a text's start, or behind what wrappers put there.
     Form,
@@ -88,20 +88,50 @@ pub struct Fault {
     pub is_one_of_many: bool,
 }
 
+impl Fault {
+    /// What may be the server's own words, where they can be trusted at least as far as a sign that they go with.
+    pub fn cores(&self, place: Place) -> impl Iterator<Item = Core<'_>> {
+        let cores = self.texts.iter().flat_map(Text::cores);
+        cores.filter(move |core| core.place >= place.min(Place::Form))
+    }
+}
+
 /// A message.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Text {
     /// The message, cut to 64 KiB (head and tail kept).
     pub whole: String,
-    /// Where in it a server's or driver's own words may stand: one line each, behind what wrappers put before it
-    /// and without what they put behind it (statements, parameters, links).
-    spans: Vec<(usize, usize)>,
+    /// Where in it a server's or driver's own words may stand.
+    spans: Vec<Span>,
+}
+
+/// Where a server's or driver's own words may stand in a message: one line, behind what wrappers put before it and
+/// without what they put behind it (statements, parameters, links).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Span {
+    /// Where it begins, in bytes.
+    start: usize,
+    /// Where it ends, in bytes.
+    end: usize,
+    /// How far words there can be trusted.
+    place: Place,
+}
+
+/// What may be a server's or driver's own words.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Core<'t> {
+    /// The words.
+    pub words: &'t str,
+    /// How far they can be trusted.
+    pub place: Place,
 }
 
 impl Text {
     /// What may be a server's or driver's own words.
-    pub fn cores(&self) -> impl Iterator<Item = &str> {
-        self.spans.iter().filter_map(|(start, end)| self.whole.get(*start..*end))
+    pub fn cores(&self) -> impl Iterator<Item = Core<'_>> {
+        self.spans
+            .iter()
+            .filter_map(|span| Some(Core { words: self.whole.get(span.start..span.end)?, place: span.place }))
     }
 }
 

@@ -20,6 +20,13 @@ pub(super) fn is_word(text: &str) -> bool {
     (1..=LONGEST_CODE).contains(&text.len()) && !text.contains([' ', '\t', '\n', '"', '\'', '(', '{', ','])
 }
 
+/// Can a text that stands alone be a code: a word unlike those of a sentence (`aborted`)?
+pub(super) fn is_code(text: &str) -> bool {
+    is_word(text)
+        && text
+            .contains(|letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_')
+}
+
 /// A count that is not negative, as a number or in a string.
 pub(super) fn count(value: &Json<'_>) -> Option<u32> {
     match value {

@@ -2,15 +2,16 @@
 //!
 //! From the start, known forms and prefixes are taken off one by one. Where an unknown prefix stands before the
 //! first form (`update /x: Error 1205: …`), the form is looked for up to the first quote: what stands behind a
-//! quote can be a row's value, so a form found there is only [`Place::Inside`].
+//! quote can be a row's value, and so can a further line that nothing announces, so a form found there is only
+//! [`Place::Inside`]. Behind an unknown prefix a code in its form is believed ([`Place::Sought`]), words alone are not.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::beginnings::{Beginnings, numbers};
 use super::forms;
-use super::pattern::Match;
-use super::{Place, SignKind, Text};
+use super::pattern::{self, Match};
+use super::{Place, SignKind, Span, Text};
 
 /// The longest text that is worked on: beyond it only head and tail are kept.
 const LONGEST: usize = 64 * 1024;
@@ -76,14 +77,14 @@ const APPENDED: &[&str] = &[
 static APPENDED_BEGINNINGS: Beginnings = Beginnings::of(APPENDED);
 
 /// The lines at some places, in the text's order, each without what wrappers put behind it.
-fn cores(whole: &str, starts: &[usize]) -> Vec<(usize, usize)> {
+fn cores(whole: &str, starts: &[(usize, Place)]) -> Vec<Span> {
     let mut spans = Vec::with_capacity(starts.len());
     let mut end = None;
-    for &start in starts {
+    for &(start, place) in starts {
         // Places on one line have one end.
         let here = end.filter(|end| start <= *end).unwrap_or_else(|| end_of_core(whole, start));
         let core = whole.get(start..here).unwrap_or_default();
-        spans.push((start, start + core.trim_end().len()));
+        spans.push(Span { start, end: start + core.trim_end().len(), place });
         end = Some(here);
     }
     spans
@@ -138,7 +139,7 @@ pub(super) fn read(text: &str, mut note: impl FnMut(&Match<'_>, Place)) -> Text 
     let mut taken = 0;
     let mut is_first = true;
     let mut has_code = false;
-    starts.push(at);
+    starts.push((at, place));
     loop {
         let rest = whole.get(at..).unwrap_or_default();
         match forms::leading(rest, is_first).filter(|_| taken < MOST_FORMS) {
@@ -150,7 +151,7 @@ pub(super) fn read(text: &str, mut note: impl FnMut(&Match<'_>, Place)) -> Text 
                 at = blanks(&whole, at.saturating_add(found.len));
                 taken += 1;
                 if place != Place::Inside {
-                    starts.push(at);
+                    starts.push((at, place));
                 }
             }
             _ if taken >= MOST_FORMS => break,
@@ -165,7 +166,7 @@ pub(super) fn read(text: &str, mut note: impl FnMut(&Match<'_>, Place)) -> Text 
         }
     }
     read_end(&whole, &starts, &mut note);
-    starts.dedup();
+    starts.dedup_by_key(|(start, _)| *start);
     let spans = cores(&whole, &starts);
     Text { whole, spans }
 }
@@ -182,8 +183,8 @@ fn message_of_log(text: &str) -> usize {
 }
 
 /// The trailing form at the end of the line on which the server's own words begin.
-fn read_end(whole: &str, starts: &[usize], note: &mut impl FnMut(&Match<'_>, Place)) {
-    let Some(core) = starts.last().and_then(|start| whole.get(*start..)) else { return };
+fn read_end(whole: &str, starts: &[(usize, Place)], note: &mut impl FnMut(&Match<'_>, Place)) {
+    let Some(core) = starts.last().and_then(|(start, _)| whole.get(*start..)) else { return };
     let line = core.lines().next().unwrap_or_default();
     let ends = line.char_indices().filter(|(_, letter)| matches!(letter, ' ' | '.'));
     let mut last = None;
@@ -207,15 +208,25 @@ fn seek(whole: &str, from: usize, stops_at_quote: bool) -> Option<(usize, bool)>
     let mut is_print = open.is_some();
     let mut is_behind_quote = false;
     let mut is_escaped = false;
+    let mut is_astray = false;
+    let mut astray = None;
     let mut before = ' ';
-    let mut is_separate = whole.get(..from)?.trim_end().chars().next_back().is_none_or(is_separator);
+    let mut last = whole.get(..from)?.trim_end().chars().next_back().unwrap_or(':');
+    let mut is_separate = is_separator(last);
     for (at, letter) in rest.char_indices() {
         if at > SEEK || (stops_at_quote && is_behind_quote) {
-            return None;
+            break;
         }
         let is_start = at > 0 && !before.is_alphanumeric() && before != '_' && before != '.';
         if is_start && rest.get(at..).is_some_and(|rest| forms::is_telling(rest, is_separate)) {
-            return Some((from + at, is_behind_quote || open.is_some()));
+            let is_inside = is_behind_quote || is_astray || open.is_some();
+            match is_astray {
+                true => astray = astray.or(Some((from + at, is_inside))),
+                false => return Some((from + at, is_inside)),
+            }
+        }
+        if letter == '\n' {
+            is_astray = !is_introduced(last, whole.get(from + at + 1..).unwrap_or_default());
         }
         let is_bracket = matches!(letter, '(' | '[' | '{');
         is_print |= is_bracket && !is_behind_quote && rest.get(at..).is_some_and(begins_print);
@@ -228,14 +239,24 @@ fn seek(whole: &str, from: usize, stops_at_quote: bool) -> Option<(usize, bool)>
             _ => {}
         }
         before = letter;
+        last = if letter.is_whitespace() { last } else { letter };
         is_separate = is_separator(letter) || (is_separate && letter.is_whitespace());
     }
-    None
+    astray
+}
+
+/// Does a line belong to what stands above it: announced by that one's last mark, indented, or begun as lines of stacks
+/// are? Else it can be another line of a value that the text begins with.
+fn is_introduced(last: char, line: &str) -> bool {
+    let is_stack = |found: Match<'_>| found.signs.iter().any(|(_, class)| class.contains(['.', ':', '\\']));
+    line.starts_with([' ', '\t', '\n', '\r'])
+        || matches!(last, ':' | '-' | '=' | '>' | '*')
+        || pattern::take("%c", line).is_some_and(is_stack)
 }
 
 /// Does a message of its own begin behind a character?
 fn is_separator(letter: char) -> bool {
-    matches!(letter, ':' | ';' | ',' | '.' | '-' | '>' | '|' | '\n' | '(' | ')' | '[' | ']' | '{' | '}')
+    matches!(letter, ':' | ';' | '.' | '-' | '>' | '|' | '\n' | '(' | ')' | '[' | ']' | '{' | '}')
         || is_quote(letter)
 }
 

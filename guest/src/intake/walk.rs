@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::fields::{self, Role};
 use super::hints::{Votes, Where};
-use super::scalars::{count, is_sqlstate, is_word, milliseconds};
+use super::scalars::{count, is_code, is_sqlstate, is_word, milliseconds};
 use super::{Evidence, Fault, Place, Sign, SignKind, dump, literal, texts};
 use crate::codes::Proof;
 use crate::json::Json;
@@ -113,7 +113,7 @@ impl Walk {
     pub(super) fn value(&mut self, value: &Json<'_>, fault: usize) {
         match value {
             Json::Text(text) => {
-                if is_word(text) {
+                if is_code(text) {
                     self.sign(SignKind::Code, text.trim(), Place::Field, fault);
                 }
                 self.text(text, fault);
@@ -289,7 +289,7 @@ impl Walk {
     /// A part of the same error, or an error beneath it.
     fn part_or_cause(&mut self, value: &Json<'_>, fault: usize, is_cause: bool) {
         match value {
-            Json::Text(text) if is_cause && is_word(text) => self.code(value, SignKind::Code, fault),
+            Json::Text(text) if is_cause && is_code(text) => self.code(value, SignKind::Code, fault),
             Json::Text(text) => self.text(text, fault),
             Json::Object(_) => self.nested(value, fault, false),
             Json::List(items) => {
@@ -360,8 +360,8 @@ impl Walk {
         if self.is_untrusted {
             read.spans.clear();
         }
-        self.constraint(read.cores().find_map(texts::constraint));
-        let print = read.spans.iter().find_map(|(start, _)| dump::fields_in(read.whole.get(*start..)?));
+        self.constraint(read.cores().find_map(|core| texts::constraint(core.words)));
+        let print = read.spans.iter().find_map(|span| dump::fields_in(read.whole.get(span.start..)?));
         if let Some(fields) = print {
             self.nested(&fields, fault, false);
         }

@@ -59,6 +59,13 @@ pub(super) struct Candidate {
     pub system: System,
 }
 
+impl Candidate {
+    /// Is it words without a code behind an unknown beginning?
+    pub fn is_hearsay(&self) -> bool {
+        self.is_sought && self.rank == Rank::Text
+    }
+}
+
 /// The candidates of all errors of the chain, outermost first.
 pub(super) fn all(evidence: &Evidence, system: System) -> Vec<Candidate> {
     let mut found = Vec::new();
@@ -172,8 +179,8 @@ impl Search<'_> {
                 call.and_then(|call| tables::layer(layer, format!("{}@{call}", sign.text).as_str()));
             let Some(row) = at_call.or_else(|| tables::layer(layer, sign.text.as_str())) else { continue };
             let key = key(&row).unwrap_or(&sign.text).to_owned();
-            for core in self.fault.texts.iter().flat_map(|text| text.cores()) {
-                if let Some((row, _)) = tables::by_text(layer, Some(&key), core) {
+            for core in self.fault.cores(sign.place) {
+                if let Some((row, _)) = tables::by_text(layer, Some(&key), core.words) {
                     self.push(row, Rank::CodeAndText, Some(layer), sign.place);
                 }
             }
@@ -203,8 +210,8 @@ impl Search<'_> {
     /// A row, and the rows of the texts that tell apart what shares its code.
     fn with_text(&mut self, sign: &Sign, row: Row, rank: Rank) {
         let key = key(&row).unwrap_or(&sign.text).to_owned();
-        for core in self.fault.texts.iter().flat_map(|text| text.cores()) {
-            if let Some((row, _)) = tables::by_text(self.system, Some(&key), core) {
+        for core in self.fault.cores(sign.place) {
+            if let Some((row, _)) = tables::by_text(self.system, Some(&key), core.words) {
                 self.push(row, Rank::CodeAndText, None, sign.place);
                 break;
             }
@@ -215,14 +222,14 @@ impl Search<'_> {
     /// The fixed texts of the system, of pools, mappers and transport.
     fn texts(&mut self) {
         const LAYERS: [Layer; 3] = [Layer::Pool, Layer::Orm, Layer::Transport];
-        for core in self.fault.texts.iter().flat_map(|text| text.cores()) {
-            let line = Line::from(core);
+        for core in self.fault.cores(Place::Inside) {
+            let line = Line::from(core.words);
             if let Some((row, _)) = tables::by_text(self.system, None, line) {
-                self.push(row, Rank::Text, None, Place::Form);
+                self.push(row, Rank::Text, None, core.place);
             }
             for layer in LAYERS {
                 if let Some((row, _)) = tables::by_text(layer, None, line) {
-                    self.push(row, Rank::Text, Some(layer), Place::Form);
+                    self.push(row, Rank::Text, Some(layer), core.place);
                 }
             }
         }

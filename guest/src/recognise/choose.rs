@@ -39,7 +39,22 @@ pub(super) fn choose(mut candidates: Vec<Candidate>, evidence: &Evidence) -> Opt
     let best = native
         .or_else(|| candidates.iter().min_by_key(|at| (at.rank, core::cmp::Reverse(at.depth), at.fault)))?;
     let best = refine(best, &candidates);
-    Some(weigh(best, &candidates, evidence).clone())
+    Some(vouch(weigh(best, &candidates, evidence), &candidates))
+}
+
+/// Words without a code behind an unknown beginning prove nothing themselves; a code or class of the same error does
+/// it for them.
+fn vouch(best: &Candidate, candidates: &[Candidate]) -> Candidate {
+    let refuses = |at: &&Candidate| {
+        at.fault == best.fault && !at.is_hearsay() && matches!(at.row.proof, Proof::Refused | Proof::Rejected)
+    };
+    let voucher = candidates.iter().find(refuses).filter(|_| best.is_hearsay());
+    let mut best = best.clone();
+    if let Some(voucher) = voucher {
+        best.row.proof = voucher.row.proof;
+        best.is_sought = false;
+    }
+    best
 }
 
 /// The server's own words beside a class or a code that stands for several conditions. Where both say that nothing

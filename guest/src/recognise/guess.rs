@@ -20,15 +20,17 @@ pub(super) fn system(evidence: &Evidence) -> Option<System> {
     };
     let names = || signs().filter(|sign| is_name(sign));
     let cores = || evidence.faults.iter().flat_map(|fault| &fault.texts).flat_map(|text| text.cores());
-    let numbers =
-        || signs().filter_map(|sign| sign.text.parse().ok()).filter(|at| *at >= FIRST_TELLING_NUMBER);
+    let numbers = || {
+        let codes = signs().filter(|sign| sign.kind != SignKind::SqlState);
+        codes.filter_map(|sign| sign.text.parse().ok()).filter(|at| *at >= FIRST_TELLING_NUMBER)
+    };
     // MongrelDB's clients name their exceptions as every library does: `QueryException`, `ConflictException`.
     let is_own = |system: System, sign: &Sign| system != System::Mongreldb || sign.kind == SignKind::Code;
     let is_known =
         |system, sign: &Sign| is_own(system, sign) && tables::by_name(system, &sign.text).is_some();
     knowing(&|system| names().any(|sign| is_known(system, sign)))
         .or_else(|| {
-            let lines: Vec<Line<'_>> = cores().map(Line::from).collect();
+            let lines: Vec<Line<'_>> = cores().map(|core| Line::from(core.words)).collect();
             knowing(&|system| lines.iter().any(|line| tables::by_text(system, None, *line).is_some()))
         })
         .or_else(|| {

@@ -54,9 +54,10 @@ pub fn recognise(evidence: &Evidence, report: &Report<'_>) -> Finding {
 }
 
 impl Candidate {
-    /// The finding of this candidate alone. What a text holds behind a quote proves nothing, and nothing that
-    /// would pass by waiting is believed of it.
+    /// The finding of this candidate alone. What a text holds behind a quote proves nothing, nor do words without a
+    /// code behind an unknown beginning; and nothing that would pass by waiting is believed of either.
     fn finding(self) -> Finding {
+        let is_believed = !self.is_inside && !self.is_hearsay();
         let mut finding = Finding {
             code: self.row.code,
             proof: self.row.proof,
@@ -65,7 +66,7 @@ impl Candidate {
             native: self.row.native,
             ..Finding::unrecognised(self.system)
         };
-        if self.is_inside {
+        if !is_believed {
             finding.proof = Proof::Nothing;
             if finding.code.is_transient() {
                 finding.code = Code::DatabaseError;
