@@ -2,8 +2,8 @@
 
 use super::cues::Cue;
 use super::finding::Kind;
+use super::lines::Search;
 use super::scan::{Scanner, mark_length};
-use super::signs::Signs;
 use super::{instruction, mongo, pair};
 
 impl<'t> Scanner<'t> {
@@ -21,25 +21,6 @@ impl<'t> Scanner<'t> {
         };
         self.found(kind, open + 1, tail);
         true
-    }
-
-    /// The next place from `at` on where a sign of the set stands, or a later one on the same line if the message does
-    /// not start anew in between. Found places are remembered: all searches together walk over the text once.
-    pub(super) fn last_sign(&mut self, search: Search, at: usize) -> Option<usize> {
-        let (signs, again) = search.signs();
-        let slot = search as usize;
-        let (from, found) = *self.searches.get(slot)?;
-        let next = if from <= at && found.is_none_or(|found| found >= at) {
-            found
-        } else {
-            let next = signs.first(self.rest_bytes(at)).map(|length| at + length);
-            *self.searches.get_mut(slot)? = (at, next);
-            next
-        }?;
-        let line = self.slice(next, self.line_end(next));
-        let line = line.get(..line.find(again).unwrap_or(line.len())).unwrap_or_default();
-        let last = signs.last(line.as_bytes()).unwrap_or(0);
-        Some(next + last)
     }
 
     /// A group in brackets behind a cue: `contains (…)`, `dup key: {…}`, `command {…}`, `parameters [...]`.
@@ -116,13 +97,6 @@ impl<'t> Scanner<'t> {
         is_name
     }
 
-    /// The index of the last `close` on the line, or the line's end.
-    pub(super) fn last_on_line(&self, at: usize, close: u8) -> usize {
-        let end = self.line_end(at);
-        let line = self.bytes.get(at..end).unwrap_or_default();
-        line.iter().rposition(|byte| *byte == close).map_or(end, |found| at + found)
-    }
-
     pub(super) fn open(&mut self) {
         let open = self.at;
         self.at += 1;
@@ -173,30 +147,6 @@ impl<'t> Scanner<'t> {
             let values = close + 3;
             let end = pair::key_values_end(self, values);
             self.found(Kind::Value, values, end);
-        }
-    }
-}
-
-/// Signs that are searched for.
-#[derive(Clone, Copy)]
-pub(super) enum Search {
-    /// Behind the value of MySQL's 1062.
-    Entry,
-    /// Behind the excerpt of a syntax error.
-    Near,
-    /// Behind the values of PostgreSQL's `Key (…)=(…)`.
-    Key,
-}
-
-impl Search {
-    /// The signs, and the words that start the next message of the same sort.
-    const fn signs(self) -> (&'static Signs, &'static str) {
-        static ENTRY: Signs = Signs::new(&["' for key", "' für Schl", "' pour la"]);
-        static NEAR: Signs = Signs::new(&["\": syntax", "' at line", "' à la ligne"]);
-        match self {
-            Search::Entry => (&ENTRY, "ntry '"),
-            Search::Near => (&NEAR, "near '"),
-            Search::Key => (&pair::KEY_TAILS, "Key ("),
         }
     }
 }

@@ -16,6 +16,7 @@ mod instruction;
 mod json;
 mod keywords;
 mod lexer;
+mod lines;
 mod mongo;
 mod number;
 mod option;

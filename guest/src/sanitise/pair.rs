@@ -2,7 +2,7 @@
 
 use super::cues::Cue;
 use super::finding::Kind;
-use super::groups::Search;
+use super::lines::Search;
 use super::scan::Scanner;
 use super::signs::Signs;
 use super::sql;
@@ -269,7 +269,7 @@ pub(super) static KEY_TAILS: Signs = Signs::new(&[
 
 /// The end of the values in `(columns)=(values)`: where the message goes on, if within the same or the next lines of
 /// it, else the line's last `)`.
-pub(super) fn key_values_end(scanner: &mut Scanner, values: usize) -> usize {
+pub(super) fn key_values_end(scanner: &Scanner, values: usize) -> usize {
     let on_line = scanner.last_on_line(values, b')');
     match scanner.last_sign(Search::Key, values) {
         Some(tail) if tail <= on_line || on_line == scanner.line_end(values) => tail,

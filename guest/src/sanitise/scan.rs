@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use super::bytes::{self, bits, is_word};
 use super::cues::{CUES, Cue, may_be_cue};
 use super::finding::{Finding, Kind};
+use super::lines::Lines;
 use super::signs::Signs;
 use super::vocabulary::is_vocabulary;
 use super::{chunk, control, instruction, option, pair, path, secret, sql, stack};
@@ -47,8 +48,8 @@ pub(super) struct Scanner<'t> {
     pub(super) closed: [usize; 4],
     /// The next closing quote of each sort, once searched for; the text's length where there is none.
     pub(super) closings: [(u8, usize); 3],
-    /// The next occurrence of a set of signs, once searched for: where from, and where it is.
-    pub(super) searches: [(usize, Option<usize>); 3],
+    /// What was found on the lines looked at.
+    pub(super) lines: Lines,
     /// A line's range, and whether it or the one before is a driver's.
     pub(super) driver_line: (usize, usize, bool),
     pub(super) is_ascii: Option<bool>,
@@ -122,7 +123,7 @@ impl<'t> Scanner<'t> {
             no_path: 0,
             closed: [usize::MAX; 4],
             closings: [(b'\'', 0), (b'"', 0), (b'`', 0)],
-            searches: [(usize::MAX, None); 3],
+            lines: Lines::default(),
             driver_line: (0, 0, false),
             is_ascii: None,
             has_caret: None,
@@ -165,14 +166,6 @@ impl<'t> Scanner<'t> {
     pub(super) fn window(&self, at: usize) -> &'t str {
         let window = self.slice(at, self.text.floor_char_boundary(at + 400));
         window.split('\n').next().unwrap_or_default()
-    }
-
-    /// The end of the line that `at` lies in.
-    pub(super) fn line_end(&self, at: usize) -> usize {
-        self.rest_bytes(at)
-            .iter()
-            .position(|byte| *byte == b'\n')
-            .map_or(self.bytes.len(), |found| at + found)
     }
 
     pub(super) fn rest_bytes(&self, at: usize) -> &'t [u8] {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 
 use retort_tests::corpus;
-use serde_json::json;
+use serde_json::{Value, json};
 use wasmtime::component::{Component, Linker, TypedFunc};
 use wasmtime::{Config, Engine, Store};
 
@@ -101,20 +101,51 @@ const UNITS: &[&str] = &[
     "\n", "\u{e9}", "\u{2018}", "\\", "time= msg=", "s('", "Class('", "table '", "table s('",
 ];
 
-/// A step above 2 would be a sign of more than linear work; a little is left for growing buffers.
 #[test]
-fn twice_the_hostile_text_costs_at_most_twice_the_fuel() {
-    let metered = Metered::load();
-    for unit in UNITS {
-        let cost = |bytes: usize| {
-            let report = json!({ "error": { "message": unit.repeat(bytes / unit.len()) } }).to_string();
-            metered.instance().evaluate(&report)
-        };
-        let [once, twice, fourfold] = [8, 16, 32].map(|kibibytes| cost(kibibytes * 1024));
-        println!("{unit:?}: {once}, {twice}, {fourfold}");
-        assert!(twice * 10 <= once * 22, "{unit:?}: {once}, {twice}");
-        assert!(fourfold * 10 <= twice * 22, "{unit:?}: {twice}, {fourfold}");
+fn fuel_grows_no_faster_than_a_hostile_text() {
+    assert_linear(UNITS.iter().map(|unit| String::from(*unit)));
+}
+
+/// What real messages hold can send a search on too.
+#[test]
+fn fuel_grows_no_faster_than_a_repeated_message() {
+    let mut messages: Vec<String> = Vec::new();
+    for case in corpus::reports() {
+        collect(&case.report["error"], &mut messages);
     }
+    messages.sort_unstable();
+    messages.dedup();
+    let lines = messages.iter().map(|message| format!("{}; ", message.replace('\n', " ")));
+    let paragraphs = messages.iter().filter(|message| message.contains('\n')).map(|text| format!("{text}\n"));
+    assert_linear(lines.chain(paragraphs));
+}
+
+/// All texts in a value.
+fn collect(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) if !text.is_empty() => texts.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, texts)),
+        Value::Object(members) => members.values().for_each(|value| collect(value, texts)),
+        _ => {}
+    }
+}
+
+/// Asserts that eight times the text takes at most eight times the fuel, and a tenth for buffers that grow.
+fn assert_linear(units: impl Iterator<Item = String>) {
+    let metered = Metered::load();
+    let mut steep = Vec::new();
+    for unit in units {
+        let cost = |kibibytes: usize| {
+            let message: String = unit.chars().cycle().take(kibibytes * 1024).collect();
+            metered.instance().evaluate(&json!({ "error": { "message": message } }).to_string())
+        };
+        let [short, long] = [4, 32].map(cost);
+        println!("{unit:?}: {short}, {long}");
+        if long * 10 > short * 88 {
+            steep.push(format!("{unit:?}: {short}, {long}"));
+        }
+    }
+    assert!(steep.is_empty(), "{} texts take more than linear work: {steep:#?}", steep.len());
 }
 
 #[test]
