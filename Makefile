@@ -44,6 +44,8 @@ lint: ## Formatting, clippy and documentation, warnings fatal
 	cargo fmt --all --check
 	cargo clippy $(NATIVE) --all-targets -- -D warnings
 	cargo clippy -p retort-component --target wasm32-wasip2 --profile component -- -D warnings
+	@# Apart: the sidecar's dependencies have the standard library, which the component must not.
+	cargo clippy -p retort-sidecar --target wasm32-wasip2 --profile component -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc $(NATIVE) --no-deps
 
 test: lint test-native test-python test-node test-workers test-go test-java test-provoked packages reproduce ## Everything: formatting, lints, documentation, component, all tests in every language
@@ -161,7 +163,7 @@ GO := host-demo/go
 JAVA := host-demo/java
 PACKAGES := $(OUT)/packages
 
-.PHONY: node test-node package-node workers test-workers go test-go package-go test-java package-java test-packages packages
+.PHONY: node sidecar test-node package-node workers test-workers go test-go package-go test-java package-java test-packages packages
 
 %/node_modules/.package-lock.json: %/package-lock.json
 	cd $* && npm ci --no-audit --no-fund
@@ -169,7 +171,12 @@ PACKAGES := $(OUT)/packages
 node: component $(NODE)/node_modules/.package-lock.json ## Build the Node package
 	cd $(NODE) && npm run --silent build
 
-test-node: $(RETORT) node $(PYTHON_VENV)/ready ## Test the Node package: real servers, official MCP clients, golden verdicts
+sidecar: target ## Build the HTTP service as a component for any host of wasi:http
+	cargo build -p retort-sidecar --target wasm32-wasip2 --profile component
+	@mkdir -p $(OUT)
+	@cp target/wasm32-wasip2/component/retort_sidecar.wasm $(OUT)/retort.sidecar.wasm
+
+test-node: $(RETORT) node sidecar $(PYTHON_VENV)/ready ## Test the Node package: real servers, official MCP clients, golden verdicts
 	cd $(NODE) && npm run --silent check && npm test --silent
 
 package-node: node ## Pack the npm tarball
@@ -202,8 +209,14 @@ package-java: component ## Build the jar
 	cd $(JAVA) && mvn -q -B -DskipTests package
 	cp $(JAVA)/target/retort-contract-0.1.0.jar $(JAVA)/pom.xml $(PACKAGES)/
 
-test-packages: package-python package-node package-go package-java ## Install each package into an empty folder and run the READMEs' snippets
+test-packages: package-python package-node package-go package-java $(RETORT) ## Install each package into an empty folder and run the READMEs' snippets
 	bash host-demo/packages.sh $(PACKAGES)
 
 packages: test-packages ## Build and try every package; SHA-256 sums beside them
 	cd $(PACKAGES) && find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum >SHA256SUMS
+
+.PHONY: bench-hosts
+
+bench-hosts: build test-packages ## Measure every host in one run, and print the README's table
+	cd $(JAVA) && mvn -q -B test-compile
+	python3 host-demo/bench/hosts.py

@@ -32,6 +32,8 @@ mod native;
 pub mod receipts;
 pub mod rules;
 mod serve;
+mod sidecar;
+mod signals;
 pub mod telemetry;
 
 pub use component::{Component, Instances, Options};

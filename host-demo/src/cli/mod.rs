@@ -79,6 +79,8 @@ enum Action {
     Demo(crate::demo::Arguments),
     /// Serve database tools to agents over the Model Context Protocol
     Serve(Box<crate::serve::Arguments>),
+    /// Serve the contract over HTTP, for languages that run no WebAssembly
+    Sidecar(crate::sidecar::Arguments),
     /// Break real databases under the server, and count what was claimed wrongly; or score any MCP server (--target)
     Drill(crate::drill::Arguments),
 }
@@ -104,6 +106,8 @@ enum Error {
     Demo(#[from] crate::demo::Error),
     #[error(transparent)]
     Serve(#[from] crate::serve::Error),
+    #[error("the sidecar cannot serve: {0}")]
+    Sidecar(io::Error),
     #[error(transparent)]
     Drill(#[from] crate::drill::Error),
     #[error(transparent)]
@@ -138,6 +142,7 @@ fn run(command: &Command) -> Result<ExitCode, Error> {
     let contract = judge.as_ref();
     match &command.action {
         Action::Serve(arguments) => crate::serve::run(judge, arguments)?,
+        Action::Sidecar(arguments) => crate::sidecar::run(judge, arguments).map_err(Error::Sidecar)?,
         // Handled above: it makes a judge for each of its hosts.
         Action::Drill(_) => (),
         Action::Evaluate(arguments) => evaluate::run(contract, arguments)?,

@@ -20,7 +20,6 @@ use rmcp::ServiceExt as _;
 use rmcp::transport::stdio;
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 use tracing::Level;
@@ -33,7 +32,7 @@ use crate::budget::{Budget, InProcess, Shared};
 use crate::diagnostics::{Bounds, Diagnostics};
 use crate::receipts::Lifetimes;
 use crate::telemetry::{Exporters, Telemetry, diagnostics_layer, is_no_diagnostic};
-use crate::{Contract, ids};
+use crate::{Contract, ids, signals};
 use http::Access;
 pub(crate) use identity::{Identity, Role};
 use identity::{Operator, Tokens};
@@ -194,7 +193,7 @@ async fn serve(
         role: arguments.role,
         policy_version: String::from("1"),
     };
-    let stop = stopped().map_err(io("cannot listen for signals"))?;
+    let stop = signals::stopped().map_err(io("cannot listen for signals"))?;
     match arguments.http {
         Some(address) => {
             let tokens = match &arguments.tokens {
@@ -306,19 +305,4 @@ pub(crate) async fn open(
         began: Instant::now(),
         calls: Arc::default(),
     })
-}
-
-/// Cancelled at the first SIGTERM or SIGINT.
-fn stopped() -> std::io::Result<CancellationToken> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let stop = CancellationToken::new();
-    let stopper = stop.clone();
-    tokio::spawn(async move {
-        tokio::select! {
-            _ = terminate.recv() => (),
-            _ = interrupt.recv() => (),
-        }
-        stopper.cancel();
-    });
-    Ok(stop)
 }

@@ -1,0 +1,166 @@
+//! The service over HTTP, as a program of any language calls it.
+
+use reqwest::{Client, Method, Response, StatusCode};
+use retort::strings;
+use retort_sidecar::{Function, LARGEST_BODY, serve};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+const GOLDEN: &str = include_str!("../../../tests/corpus/golden.jsonl");
+const GOLDEN_CALLS: &str = include_str!("../../../tests/corpus/golden-calls.jsonl");
+
+/// The service over the logic itself.
+struct Sidecar {
+    address: String,
+    client: Client,
+    stop: CancellationToken,
+    served: JoinHandle<std::io::Result<()>>,
+}
+
+fn call(function: Function, text: &str) -> String {
+    match function {
+        Function::Budget => strings::budget(text),
+        Function::Codes => strings::codes(),
+        Function::Evaluate => strings::evaluate(text),
+        Function::EvaluateMany => strings::evaluate_many(text),
+        Function::Fingerprint => strings::fingerprint(text),
+        Function::Inspect => strings::inspect(text),
+        Function::Reconcile => strings::reconcile(text),
+        Function::Redact => strings::redact(text),
+        Function::Render => strings::render(text),
+        Function::Summarise => strings::summarise(text),
+        Function::Version => strings::version().into(),
+    }
+}
+
+impl Sidecar {
+    async fn start(requests: usize) -> Sidecar {
+        // The client wants to be able to encrypt, although nothing here is encrypted.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = format!("http://{}", listener.local_addr().expect("an address"));
+        let stop = CancellationToken::new();
+        let served = tokio::spawn(serve(listener, Box::new(call), requests, stop.clone()));
+        Sidecar { address, client: Client::new(), stop, served }
+    }
+
+    async fn send(&self, method: Method, path: &str, kind: &str, body: impl Into<reqwest::Body>) -> Response {
+        let request = self.client.request(method, format!("{}{path}", self.address));
+        request.header("content-type", kind).body(body).send().await.expect("an answer")
+    }
+
+    async fn post(&self, path: &str, body: impl Into<reqwest::Body>) -> String {
+        let response = self.send(Method::POST, path, "application/json", body).await;
+        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(response.headers()["content-type"], "application/json");
+        response.text().await.expect("a body")
+    }
+
+    async fn get(&self, path: &str) -> String {
+        let response = self.send(Method::GET, path, "", "").await;
+        assert_eq!(response.status(), StatusCode::OK);
+        response.text().await.expect("a body")
+    }
+
+    /// Status, `allow` and the sentence of a refusal.
+    async fn refusal(&self, method: Method, path: &str, kind: &str, body: Vec<u8>) -> (u16, String, String) {
+        let response = self.send(method, path, kind, body).await;
+        let status = response.status().as_u16();
+        let allow =
+            response.headers().get("allow").map_or("", |value| value.to_str().expect("text")).to_owned();
+        assert_eq!(response.headers()["content-type"], "application/problem+json");
+        let problem: Value = response.json().await.expect("JSON");
+        assert_eq!(problem["status"], status);
+        (status, allow, problem["detail"].as_str().expect("a sentence").to_owned())
+    }
+}
+
+/// The report and the verdict of a golden line, in their own spelling.
+fn cut(line: &str) -> (&str, &str) {
+    let report = line.find(r#","report":"#).expect("a report");
+    let verdict = line.rfind(r#","verdict":{"envelope":"#).expect("a verdict");
+    (&line[report + r#","report":"#.len()..verdict], &line[verdict + r#","verdict":"#.len()..line.len() - 1])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_golden_verdict_comes_over_http_byte_for_byte() {
+    let sidecar = Sidecar::start(64).await;
+    let mut replayed = 0;
+    for line in GOLDEN.lines() {
+        let (report, verdict) = cut(line);
+        assert_eq!(sidecar.post("/evaluate", report).await, verdict, "{line}");
+        replayed += 1;
+    }
+    assert!(replayed > 100);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_golden_call_comes_over_http_byte_for_byte() {
+    let sidecar = Sidecar::start(64).await;
+    for line in GOLDEN_CALLS.lines() {
+        let call: Value = serde_json::from_str(line).expect("JSON");
+        let text = |name: &str| call[name].as_str().expect("text");
+        let path = format!("/{}", text("function"));
+        let output = match text("function") {
+            "codes" | "version" => sidecar.get(&path).await,
+            _ => sidecar.post(&path, text("input").to_owned()).await,
+        };
+        assert_eq!(output, text("output"), "{}", text("name"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_call_is_refused_with_a_reason() {
+    let sidecar = Sidecar::start(64).await;
+    let json = "application/json";
+    let cases = [
+        (Method::POST, "/evaluat", json, 0, 404, "", "There is no such function."),
+        (Method::GET, "/evaluate", json, 0, 405, "POST", "This function is called with POST."),
+        (Method::POST, "/codes", json, 0, 405, "GET", "This path is read with GET."),
+        (
+            Method::POST,
+            "/evaluate",
+            "text/plain",
+            2,
+            415,
+            "",
+            "Send the header content-type: application/json.",
+        ),
+        (
+            Method::POST,
+            "/evaluate",
+            json,
+            LARGEST_BODY + 1,
+            413,
+            "",
+            "A request body has at most 2097152 bytes.",
+        ),
+    ];
+    for (method, path, kind, length, status, allow, detail) in cases {
+        let refusal = sidecar.refusal(method, path, kind, vec![b' '; length]).await;
+        assert_eq!((refusal.0, refusal.1.as_str()), (status, allow));
+        assert!(refusal.2.starts_with(detail), "{}", refusal.2);
+    }
+    let largest = format!(r#"{{"error":"{}"}}"#, "m".repeat(LARGEST_BODY - 12));
+    assert_eq!(sidecar.post("/evaluate", largest.clone()).await.len(), strings::evaluate(&largest).len());
+    let read = sidecar.send(Method::POST, "/evaluate", "Application/JSON; charset=utf-8", "{}").await;
+    assert_eq!(read.status(), StatusCode::OK);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_requests_than_there_are_places_are_told_to_come_back() {
+    let sidecar = Sidecar::start(0).await;
+    let response = sidecar.send(Method::GET, "/version", "", "").await;
+    assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(response.headers()["retry-after"], "1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_ends_in_good_order_although_a_connection_is_kept() {
+    let sidecar = Sidecar::start(64).await;
+    assert_eq!(sidecar.get("/version").await, strings::version());
+    sidecar.stop.cancel();
+    assert!(sidecar.served.await.expect("it does not panic").is_ok());
+}
