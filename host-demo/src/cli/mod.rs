@@ -129,22 +129,18 @@ pub fn main() -> ExitCode {
 }
 
 fn run(command: &Command) -> Result<ExitCode, Error> {
-    if let Action::Drill(arguments) = &command.action {
-        if arguments.conformance.is_wanted() {
-            let contract = command.engine.contract()?;
-            return Ok(crate::conformance::run(contract.as_ref(), &arguments.conformance, arguments.json)?);
-        }
-        let judge = || command.engine.contract().map_err(|error| error.to_string());
-        crate::drill::run(&judge, arguments)?;
-        return Ok(ExitCode::SUCCESS);
+    if let Action::Drill(arguments) = &command.action
+        && arguments.conformance.is_wanted()
+    {
+        let contract = command.engine.contract()?;
+        return Ok(crate::conformance::run(contract.as_ref(), &arguments.conformance, arguments.json)?);
     }
     let judge = command.engine.contract()?;
     let contract = judge.as_ref();
     match &command.action {
         Action::Serve(arguments) => crate::serve::run(judge, arguments)?,
         Action::Sidecar(arguments) => crate::sidecar::run(judge, arguments).map_err(Error::Sidecar)?,
-        // Handled above: it makes a judge for each of its hosts.
-        Action::Drill(_) => (),
+        Action::Drill(arguments) => crate::drill::run(judge.into(), arguments)?,
         Action::Evaluate(arguments) => evaluate::run(contract, arguments)?,
         Action::Recognise(arguments) => recognise::run(contract, arguments)?,
         Action::Redact(arguments) => text::redact(contract, arguments)?,

@@ -1,19 +1,27 @@
 //! The eight failures of the contract, each many times, through a real MCP client.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::faults::{At, Fault};
+use super::keyed::{self, Obedient};
+use super::ledger::{Claimed, Totals};
+use super::place::Place;
 use super::session::{self, Answer, Session};
-use super::{Error, Place, Target};
+use super::{Error, Target};
 use crate::Contract;
 use crate::serve::{Host, Role};
 
 /// How often each failure is made.
 const TIMES: u32 = 10;
+/// Orders of the cancelled calls begin here.
+const CANCELLED: u64 = 500;
+/// How long the moment of a cancel is waited for.
+const MOMENT: Duration = Duration::from_secs(5);
 
 /// What became of one failure.
 #[derive(Clone, Debug, Serialize)]
@@ -26,14 +34,27 @@ pub struct Outcome {
     pub wrong: u64,
     /// The first that did not, for whoever mends it.
     pub first_wrong: Option<String>,
+    /// Why it could not be made here.
+    pub skipped: Option<String>,
+    /// How often each public code was met, where that is counted.
+    pub codes: BTreeMap<String, u64>,
 }
 
 impl Outcome {
-    fn new(name: &'static str) -> Outcome {
-        Outcome { name, checks: 0, wrong: 0, first_wrong: None }
+    /// Nothing checked yet.
+    pub fn new(name: &'static str) -> Outcome {
+        Outcome { name, checks: 0, wrong: 0, first_wrong: None, skipped: None, codes: BTreeMap::new() }
     }
 
-    fn check(&mut self, holds: bool, otherwise: impl FnOnce() -> String) {
+    /// Takes over the codes that writers met.
+    pub fn meet(&mut self, totals: &Totals) {
+        for (code, count) in &totals.codes {
+            *self.codes.entry(code.clone()).or_default() += count;
+        }
+    }
+
+    /// Counts a check.
+    pub fn check(&mut self, holds: bool, otherwise: impl FnOnce() -> String) {
         self.checks += 1;
         if !holds {
             self.wrong += 1;
@@ -52,8 +73,8 @@ struct Drill<'a> {
 }
 
 /// Makes them all.
-pub async fn run(contract: Box<dyn Contract>, place: &Place) -> Result<Vec<Outcome>, Error> {
-    let host = session::host(contract, place, 4).await?;
+pub async fn run(contract: Arc<dyn Contract>, place: &Place) -> Result<Vec<Outcome>, Error> {
+    let host = session::host(contract, place, Duration::from_secs(2)).await?;
     let writer = Session::open(&host, Role::Writer).await?;
     let mut drill = Drill { place, host, writer, envelopes: Vec::new(), keys: 0 };
     let mut outcomes = vec![
@@ -155,7 +176,7 @@ impl Drill<'_> {
                 outcome.check(holds, || format!("a statement timeout was expected: {envelope}"));
             }
         }
-        if self.place.target != Target::Sqlite {
+        if self.is_served() {
             for _ in 0..3 {
                 self.place.faults.arm("COMMIT", Some((At::Text("COMMIT"), Fault::BlackHole)));
                 let change = self.change();
@@ -181,40 +202,50 @@ impl Drill<'_> {
         }
     }
 
+    /// Cancels a call before, during and after its execution, asks for the receipt, makes the call again, and compares
+    /// what came of it with the database.
     async fn cancels(&mut self) -> Result<Outcome, Error> {
         let mut outcome = Outcome::new("cancel before, during and after");
-        for number in 0..TIMES {
-            let change = self.change();
-            let key = change["operation_key"].clone();
-            // The call is given up after a moment that falls before, into, or after its execution.
-            let call = self.writer.call("update_status", change.clone());
-            let _ = tokio::time::timeout(Duration::from_micros(u64::from(number) * 700), call).await;
-            let receipt = self.writer.call("receipt", json!({ "operation_key": key })).await?;
-            let Answer::Success(receipt) = receipt else {
-                outcome.check(false, || format!("no receipt: {}", receipt.code()));
-                continue;
+        let times = u64::from(TIMES) * 3;
+        keyed::add_orders(self.place, CANCELLED, times).await?;
+        let mut claims = Vec::new();
+        for number in 0..times {
+            let key = format!("cancelled-{number}");
+            let change = json!({ "operation_key": key, "order_id": CANCELLED + number, "status": "shipped" });
+            let faults = self.place.faults.clone();
+            let statement = match number % 3 {
+                0 => None,
+                1 => Some(At::Text("UPDATE orders")),
+                _ => Some(At::Text("COMMIT")),
             };
-            let applied = self.until_final(change).await?;
-            let settled =
-                matches!(receipt["envelope"]["outcome"].as_str(), Some("committed" | "not_committed"));
-            outcome.check(settled, || format!("an open outcome after a fence: {receipt}"));
-            let is_made = matches!(&applied, Answer::Success(_)) || applied.code() == "IN_PROGRESS";
-            outcome.check(is_made, || format!("the repeated call failed: {}", applied.code()));
+            // Without a server between, a call is over as soon as it has begun.
+            faults.arm("COMMIT", statement.map(|at| (at, Fault::BlackHole)).filter(|_| self.is_served()));
+            let moment = async {
+                let ends = Instant::now() + MOMENT;
+                while faults.is_planned() && Instant::now() < ends {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            };
+            self.writer.cancel("update_status", change.clone(), moment).await?;
+            faults.plan(None);
+            let mut client = Obedient { session: &self.writer, place: self.place, storm: None };
+            let settled = client.reconcile(&change["operation_key"]).await?;
+            outcome.check(settled != Claimed::Unknown, || String::from("an open outcome after a fence"));
+            let claimed = client.write(change, &mut Totals::default()).await?;
+            let holds = claimed == Claimed::Committed || settled == Claimed::NotCommitted;
+            outcome.check(holds, || format!("first {settled:?}, then {claimed:?}"));
+            claims.push((number, claimed));
+        }
+        let applied = keyed::changes(self.place, CANCELLED).await?;
+        for (number, claimed) in claims {
+            let times = applied.get(&number).copied().unwrap_or_default();
+            outcome.check(claimed.agrees(times), || format!("{claimed:?}, and applied {times} times"));
         }
         Ok(outcome)
     }
 
-    /// Repeats a call as long as its envelope says that it may be.
-    async fn until_final(&self, change: Value) -> Result<Answer, Error> {
-        loop {
-            match self.writer.call("update_status", change.clone()).await? {
-                Answer::Failure(envelope) if envelope["retryable"] == true => {
-                    let wait = envelope["retry_after_ms"].as_u64().unwrap_or_default();
-                    tokio::time::sleep(Duration::from_millis(wait)).await;
-                }
-                answer => return Ok(answer),
-            }
-        }
+    fn is_served(&self) -> bool {
+        self.place.target != Target::Sqlite
     }
 
     async fn broken_contract(&mut self) -> Result<Outcome, Error> {
@@ -222,9 +253,9 @@ impl Drill<'_> {
         let intact = "CREATE VIEW report_v1 AS SELECT id, tenant, status, cents FROM orders";
         let renamed = "CREATE VIEW report_v1 AS SELECT id, tenant, status, cents AS amount FROM orders";
         for broken in [None, Some(renamed)] {
-            self.place.shop("DROP VIEW report_v1").await?;
+            self.place.execute("DROP VIEW report_v1").await?;
             if let Some(view) = broken {
-                self.place.shop(view).await?;
+                self.place.execute(view).await?;
             }
             for _ in 0..TIMES {
                 let envelope = self.fails("report", json!({ "limit": 5 })).await?;
@@ -232,9 +263,9 @@ impl Drill<'_> {
                 outcome.check(holds, || format!("CONTRACT_BROKEN was expected: {envelope}"));
             }
             if broken.is_some() {
-                self.place.shop("DROP VIEW report_v1").await?;
+                self.place.execute("DROP VIEW report_v1").await?;
             }
-            self.place.shop(intact).await?;
+            self.place.execute(intact).await?;
         }
         let mended = self.writer.call("report", json!({})).await?;
         outcome.check(matches!(mended, Answer::Success(_)), || {
@@ -245,7 +276,7 @@ impl Drill<'_> {
 
     async fn dropped(&mut self) -> Result<Outcome, Error> {
         let mut outcome = Outcome::new("connection dropped around a commit");
-        if self.place.target == Target::Sqlite {
+        if !self.is_served() {
             return Ok(outcome);
         }
         for number in 0..TIMES {
@@ -258,13 +289,10 @@ impl Drill<'_> {
                 && envelope["next"] == "reconcile"
                 && envelope["operation_key"] == key;
             outcome.check(holds, || format!("OUTCOME_UNKNOWN was expected: {envelope}"));
-            let expected = if fault == Fault::CutBefore { "not_committed" } else { "committed" };
-            match self.writer.call("receipt", json!({ "operation_key": key })).await? {
-                Answer::Success(receipt) => outcome.check(receipt["envelope"]["outcome"] == expected, || {
-                    format!("{expected} was expected: {receipt}")
-                }),
-                Answer::Failure(envelope) => outcome.check(false, || format!("no receipt: {envelope}")),
-            }
+            let expected = if fault == Fault::CutBefore { Claimed::NotCommitted } else { Claimed::Committed };
+            let mut client = Obedient { session: &self.writer, place: self.place, storm: None };
+            let settled = client.reconcile(&key).await?;
+            outcome.check(settled == expected, || format!("{expected:?} was expected: {settled:?}"));
         }
         Ok(outcome)
     }

@@ -1,17 +1,26 @@
 //! Writes through faults by clients that hold to a policy, and the database's own word on what became of them.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fastrand::Rng;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::sync::Barrier;
+use tokio::time::timeout;
 
-use super::faults::{At, Fault, Faults};
-use super::line::{Failed, Line, Lines};
+use super::Target;
+use super::faults::{At, Fault};
+use super::line::{Failed, Line};
+use super::place::Place;
 use crate::Contract;
 
 /// The most attempts of one write.
 const MOST_ATTEMPTS: u32 = 6;
+
+/// How long the others are awaited where attempts are to meet.
+const MEETING: Duration = Duration::from_secs(10);
 
 /// How a write is made.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -48,8 +57,24 @@ pub enum Claimed {
     Unknown,
 }
 
+impl Claimed {
+    /// Could a write of which this is said have taken effect so often?
+    pub fn allows(self, applied: u64) -> bool {
+        match self {
+            Claimed::Committed => applied > 0,
+            Claimed::NotCommitted => applied == 0,
+            Claimed::Unknown => true,
+        }
+    }
+
+    /// The same, and not twice.
+    pub fn agrees(self, applied: u64) -> bool {
+        self.allows(applied) && applied <= 1
+    }
+}
+
 /// Counts over many writes.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Totals {
     /// Writes.
     pub writes: u64,
@@ -65,19 +90,21 @@ pub struct Totals {
     pub resolved: u64,
     /// Verdicts of unknown although the client had never sent what could have had an effect.
     pub needless_unknown: u64,
+    /// How often each public code was met.
+    pub codes: BTreeMap<String, u64>,
 }
 
 impl Totals {
+    /// Counts an envelope's code.
+    pub fn meet(&mut self, envelope: &Value) {
+        *self.codes.entry(envelope["code"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
+    }
+
     /// Adds a write's claim, compared with how often it really took effect.
     pub fn compare(&mut self, claimed: Claimed, applied: u64) {
         self.applied_twice += u64::from(applied > 1);
         self.unknown += u64::from(claimed == Claimed::Unknown);
-        let contradicts = match claimed {
-            Claimed::Committed => applied == 0,
-            Claimed::NotCommitted => applied > 0,
-            Claimed::Unknown => false,
-        };
-        self.false_claims += u64::from(contradicts);
+        self.false_claims += u64::from(!claimed.allows(applied));
     }
 
     /// The sum of two counts.
@@ -89,21 +116,114 @@ impl Totals {
         self.unknown += other.unknown;
         self.resolved += other.resolved;
         self.needless_unknown += other.needless_unknown;
+        for (code, count) in &other.codes {
+            *self.codes.entry(code.clone()).or_default() += count;
+        }
     }
 }
 
+/// The statements of a write.
+pub struct Script {
+    /// In their order.
+    pub steps: Vec<Step>,
+    /// What is in the message that can have an effect.
+    pub mark: &'static str,
+    /// `operation.unit` of the report.
+    pub unit: &'static str,
+}
+
+/// A statement, and what a report says of it.
+pub struct Step {
+    sql: String,
+    phase: &'static str,
+    transaction: &'static str,
+    on_error: OnError,
+    meets: bool,
+}
+
+/// What the calling code makes of a step's error.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum OnError {
+    /// The write has failed.
+    Fails,
+    /// Nothing, as much code does.
+    PassesOver,
+    /// It takes it for the sign that COMMIT would roll back without saying so. A careless host does not look.
+    RollsBack,
+}
+
+impl Step {
+    /// A statement in autocommit.
+    pub fn alone(sql: String) -> Step {
+        Step { sql, phase: "execute", transaction: "none", on_error: OnError::Fails, meets: false }
+    }
+
+    /// A statement of a transaction.
+    pub fn within(sql: impl Into<String>) -> Step {
+        Step { transaction: "open", ..Step::alone(sql.into()) }
+    }
+
+    /// COMMIT.
+    pub fn commit() -> Step {
+        Step { phase: "commit", transaction: "committing", ..Step::alone(String::from("COMMIT")) }
+    }
+
+    /// The same, yet begun only when the other clients have got to theirs.
+    pub fn meeting(self) -> Step {
+        Step { meets: true, ..self }
+    }
+}
+
+impl Script {
+    /// A transaction.
+    pub fn transaction(steps: Vec<Step>) -> Script {
+        Script { steps, mark: "COMMIT", unit: "statement" }
+    }
+}
+
+impl Arm {
+    /// The statements of the write `id`.
+    pub fn script(self, id: u64) -> Script {
+        let one = format!("UPDATE ledger SET balance = balance + 1 WHERE id = {id}");
+        let begin = || Step::within("BEGIN");
+        match self {
+            Arm::Autocommit => Script { steps: vec![Step::alone(one)], mark: "balance", unit: "statement" },
+            Arm::SeveralRows => {
+                let all = format!(
+                    "UPDATE ledger SET balance = balance + 1 WHERE id BETWEEN {id} AND {}",
+                    id + WIDTH - 1
+                );
+                Script { steps: vec![Step::alone(all)], mark: "balance", unit: "many" }
+            }
+            Arm::Transaction => Script::transaction(vec![begin(), Step::within(one), Step::commit()]),
+            Arm::FailedCommit => {
+                let mistake = Step::within("SELECT no_such_column FROM ledger");
+                let look = Step { phase: "commit", transaction: "failed", ..Step::within("SELECT 1") };
+                Script::transaction(vec![
+                    begin(),
+                    Step::within(one),
+                    Step { on_error: OnError::PassesOver, ..mistake },
+                    Step { on_error: OnError::RollsBack, ..look },
+                    Step::commit(),
+                ])
+            }
+        }
+    }
+}
+
+/// Rows that belong to a write; only [`Arm::SeveralRows`] changes more than the first.
+pub const WIDTH: u64 = 3;
+
 /// A client without keys.
-pub struct Client<'a> {
-    /// Who judges, where the policy asks.
-    pub contract: &'a dyn Contract,
-    /// OpenTelemetry's name of the system.
-    pub system: &'static str,
-    /// Where it writes.
-    pub lines: Lines,
-    /// What breaks.
-    pub faults: Faults,
-    /// What it does with an error.
-    pub policy: Policy,
+pub struct Client {
+    contract: Arc<dyn Contract>,
+    place: Arc<Place>,
+    policy: Policy,
+    /// What breaks by chance; `None` where nothing does.
+    storm: Option<Rng>,
+    seeds: Rng,
+    /// Where attempts meet; only the first does.
+    meeting: Option<Arc<Barrier>>,
     line: Option<Box<dyn Line>>,
 }
 
@@ -114,26 +234,29 @@ struct Attempted {
     transaction: &'static str,
 }
 
-impl<'a> Client<'a> {
+impl Client {
     /// A client that has not connected yet.
-    pub fn new(
-        contract: &'a dyn Contract,
-        system: &'static str,
-        lines: Lines,
-        faults: Faults,
-        policy: Policy,
-    ) -> Client<'a> {
-        Client { contract, system, lines, faults, policy, line: None }
+    pub fn new(contract: Arc<dyn Contract>, place: Arc<Place>, policy: Policy, storm: Option<Rng>) -> Client {
+        let seeds = storm.clone().unwrap_or_else(|| Rng::with_seed(0));
+        Client { contract, place, policy, storm, seeds, meeting: None, line: None }
     }
 
-    /// Makes the write `id`, and says what it believes became of it.
-    pub async fn write(&mut self, arm: Arm, id: u64, dice: &mut Rng, totals: &mut Totals) -> Claimed {
+    /// The same, whose first attempt meets others.
+    pub fn meeting(self, meeting: Arc<Barrier>) -> Client {
+        Client { meeting: Some(meeting), ..self }
+    }
+
+    /// Makes a write, and says what it believes became of it.
+    pub async fn write(&mut self, script: &Script, totals: &mut Totals) -> Claimed {
         totals.writes += 1;
         let mut prior = String::from("none");
         for number in 1..=MOST_ATTEMPTS {
             totals.attempts += 1;
-            self.faults.arm(arm.mark(), plan(arm, dice));
-            let Err(attempted) = self.attempt(arm, id).await else { return Claimed::Committed };
+            match &mut self.storm {
+                Some(dice) => self.place.faults.arm(script.mark, plan(script.mark, dice)),
+                None => self.place.faults.watch(script.mark),
+            }
+            let Err(attempted) = self.attempt(script).await else { return Claimed::Committed };
             if self.policy != Policy::Envelope {
                 self.line = None;
                 if self.policy == Policy::Words && !sounds_like_the_connection(&attempted.failed.error) {
@@ -141,11 +264,12 @@ impl<'a> Client<'a> {
                 }
                 continue;
             }
-            let verdict = self.judge(arm, &attempted, number, &prior, dice);
+            let verdict = self.judge(script, &attempted, number, &prior);
             self.clean(verdict["decision"]["cleanup"].as_str().unwrap_or_default()).await;
             let envelope = &verdict["envelope"];
+            totals.meet(envelope);
             let outcome = envelope["outcome"].as_str().unwrap_or("unknown");
-            if outcome == "unknown" && prior != "unknown" && !self.faults.left_client() {
+            if outcome == "unknown" && prior != "unknown" && !self.place.faults.left_client() {
                 totals.needless_unknown += 1;
             }
             if envelope["retryable"] != true {
@@ -162,57 +286,45 @@ impl<'a> Client<'a> {
         Claimed::NotCommitted
     }
 
-    async fn attempt(&mut self, arm: Arm, id: u64) -> Result<(), Attempted> {
+    async fn attempt(&mut self, script: &Script) -> Result<(), Attempted> {
         if self.line.is_none() {
-            let line = self.lines.connect().await;
+            let line = self.place.lines().connect().await;
             self.line =
                 Some(line.map_err(|failed| Attempted { failed, phase: "connect", transaction: "none" })?);
         }
         let Some(line) = &mut self.line else { return Ok(()) };
-        let sets_one = format!("UPDATE ledger SET balance = balance + 1 WHERE id = {id}");
-        let sets_three =
-            format!("UPDATE ledger SET balance = balance + 1 WHERE id BETWEEN {id} AND {}", id + 2);
-        let (sets_one, sets_three) = (sets_one.as_str(), sets_three.as_str());
-        let steps: Vec<(&str, &'static str, &'static str)> = match arm {
-            Arm::Autocommit => vec![(sets_one, "execute", "none")],
-            Arm::SeveralRows => vec![(sets_three, "execute", "none")],
-            Arm::Transaction => {
-                vec![
-                    ("BEGIN", "execute", "open"),
-                    (sets_one, "execute", "open"),
-                    ("COMMIT", "commit", "committing"),
-                ]
+        for Step { sql, phase, transaction, on_error, meets } in &script.steps {
+            if *meets && let Some(meeting) = self.meeting.take() {
+                let _ = timeout(MEETING, meeting.wait()).await;
             }
-            Arm::FailedCommit => vec![("BEGIN", "execute", "open"), (sets_one, "execute", "open")],
-        };
-        for (sql, phase, transaction) in steps {
-            line.run(sql).await.map_err(|failed| Attempted { failed, phase, transaction })?;
-        }
-        if arm == Arm::FailedCommit {
-            // The caller's code passes over this error, as much code does; a COMMIT would say ROLLBACK and no error.
-            let _ = line.run("SELECT no_such_column FROM ledger").await;
-            return match line.run("SELECT 1").await {
-                Ok(()) => line.run("COMMIT").await,
-                Err(_) => Err(Failed { error: json!({ "condition": "COMMIT_ROLLED_BACK" }), cancel: "none" }),
+            if *on_error == OnError::RollsBack && self.policy != Policy::Envelope {
+                continue;
             }
-            .map_err(|failed| Attempted { failed, phase: "commit", transaction: "failed" });
+            let Err(failed) = line.run(sql).await else { continue };
+            let failed = match on_error {
+                OnError::Fails => failed,
+                OnError::PassesOver => continue,
+                OnError::RollsBack => {
+                    Failed { error: json!({ "condition": "COMMIT_ROLLED_BACK" }), cancel: "none" }
+                }
+            };
+            return Err(Attempted { failed, phase, transaction });
         }
         Ok(())
     }
 
-    fn judge(&self, arm: Arm, attempted: &Attempted, number: u32, prior: &str, dice: &mut Rng) -> Value {
+    fn judge(&mut self, script: &Script, attempted: &Attempted, number: u32, prior: &str) -> Value {
         let report = json!({
             "error": attempted.failed.error,
-            "system": self.system,
+            "system": self.place.target.system(),
             "operation": {
-                "effect": "write", "phase": attempted.phase, "transaction": attempted.transaction,
-                "unit": if arm == Arm::SeveralRows { "many" } else { "statement" },
+                "effect": "write", "phase": attempted.phase, "transaction": attempted.transaction, "unit": script.unit,
             },
             "attempt": { "number": number, "max": MOST_ATTEMPTS, "prior": prior },
             "cancel": attempted.failed.cancel,
             "context": { "authorized": true },
             "policy": { "base_ms": 2, "cap_ms": 20 },
-            "seed": dice.u32(..),
+            "seed": self.seeds.u32(..),
         });
         serde_json::from_str(&self.contract.evaluate(&report.to_string())).unwrap_or_default()
     }
@@ -229,28 +341,31 @@ impl<'a> Client<'a> {
     }
 }
 
-impl Arm {
-    /// What is in the message that can have an effect.
-    pub fn mark(self) -> &'static str {
-        match self {
-            Arm::Autocommit | Arm::SeveralRows => "balance",
-            Arm::Transaction | Arm::FailedCommit => "COMMIT",
-        }
+/// Lays the ledger out, for so many writes.
+pub async fn lay_out(place: &Place, writes: u64) -> Result<(), super::Error> {
+    if place.target == Target::Sqlite {
+        place.execute("PRAGMA journal_mode = WAL").await?;
     }
+    place.execute("CREATE TABLE ledger (id BIGINT PRIMARY KEY, balance BIGINT NOT NULL)").await?;
+    let rows: Vec<String> = (0..writes * WIDTH).map(|id| format!("({id}, 0)")).collect();
+    for some in rows.chunks(1_000) {
+        place.execute(&format!("INSERT INTO ledger VALUES {}", some.join(","))).await?;
+    }
+    Ok(())
 }
 
 /// Breaks six attempts of ten: mostly at the message that can have an effect, else at another one.
-fn plan(arm: Arm, dice: &mut Rng) -> Option<(At, Fault)> {
+fn plan(mark: &'static str, dice: &mut Rng) -> Option<(At, Fault)> {
     if dice.u32(..10) < 4 {
         return None;
     }
     let at = match dice.u32(..4) {
         0 => At::Message(dice.u32(..3)),
         1 => At::Text("balance"),
-        _ => At::Text(arm.mark()),
+        _ => At::Text(mark),
     };
     // A black hole costs the client its whole patience: one in ten is enough.
-    let fault = if dice.u32(..10) == 0 { Fault::BlackHole } else { Fault::ALL[dice.u32(..3) as usize] };
+    let fault = if dice.u32(..10) == 0 { Fault::BlackHole } else { Fault::CUTS[dice.usize(..3)] };
     Some((at, fault))
 }
 

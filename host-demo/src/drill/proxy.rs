@@ -1,18 +1,23 @@
 //! A TCP proxy that knows where a protocol's messages end, and breaks connections at a chosen one.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::sync::{Notify, watch};
+use tokio::task::{JoinHandle, block_in_place};
+use tokio::time::timeout;
 
 use super::Target;
-use super::faults::{Fault, Faults};
+use super::faults::{Fault, Faults, Judgement};
+use super::servers::Server;
 
-/// How long a server gets to act on a message before its answer is thrown away with the connection.
+/// How long the answer to the message that can have an effect is awaited, to be thrown away with the connection.
+const ANSWER: Duration = Duration::from_secs(5);
+/// The same for any other message: many have no answer of their own.
 const GRACE: Duration = Duration::from_millis(30);
 
 /// The proxy; it ends with the value.
@@ -24,17 +29,17 @@ pub struct Proxy {
 
 impl Proxy {
     /// Stands before the server.
-    pub async fn start(server: SocketAddr, target: Target) -> std::io::Result<Proxy> {
+    pub async fn start(server: Arc<Server>, target: Target) -> std::io::Result<Proxy> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let faults = Faults::default();
         let shared = faults.clone();
         let task = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let faults = shared.clone();
+                let (server, faults) = (Arc::clone(&server), shared.clone());
                 tokio::spawn(async move {
-                    if let Ok(server) = TcpStream::connect(server).await {
-                        join(client, server, target, &faults).await;
+                    if let Ok(stream) = TcpStream::connect(server.address()).await {
+                        join(client, stream, target, &faults, &server).await;
                     }
                 });
             }
@@ -59,24 +64,32 @@ impl Drop for Proxy {
     }
 }
 
+/// What the two directions of a connection share.
+struct Joint<'a> {
+    faults: &'a Faults,
+    muted: watch::Sender<bool>,
+    /// The server has answered while it was muted.
+    answered: Notify,
+}
+
 /// Joins the two ends until one of them is done or the plan breaks them.
-async fn join(client: TcpStream, server: TcpStream, target: Target, faults: &Faults) {
-    let _ = (client.set_nodelay(true), server.set_nodelay(true));
-    let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
-    let (muted, is_muted) = watch::channel(false);
+async fn join(client: TcpStream, stream: TcpStream, target: Target, faults: &Faults, server: &Server) {
+    let _ = (client.set_nodelay(true), stream.set_nodelay(true));
+    let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), stream.into_split());
+    let joint = Joint { faults, muted: watch::Sender::new(false), answered: Notify::new() };
     tokio::select! {
-        () = forward(from_client, to_server, target, faults, muted) => (),
-        () = answer(from_server, to_client, is_muted) => (),
+        () = forward(from_client, to_server, target, &joint, server) => (),
+        () = answer(from_server, to_client, &joint) => (),
     }
 }
 
 /// Client to server, message by message.
 async fn forward(
     mut client: OwnedReadHalf,
-    mut server: OwnedWriteHalf,
+    mut stream: OwnedWriteHalf,
     target: Target,
-    faults: &Faults,
-    muted: watch::Sender<bool>,
+    joint: &Joint<'_>,
+    server: &Server,
 ) {
     let mut buffer = Vec::new();
     let mut is_first = true;
@@ -84,19 +97,24 @@ async fn forward(
         while let Some(length) = message(target, &buffer, is_first) {
             is_first = false;
             let message: Vec<u8> = buffer.drain(..length).collect();
-            let fault = faults.judge(&message);
+            let Judgement { fault, is_marked } = joint.faults.judge(&message);
             if fault == Some(Fault::CutBefore) {
                 return;
             }
             if matches!(fault, Some(Fault::CutAfter | Fault::BlackHole)) {
-                muted.send_replace(true);
+                joint.muted.send_replace(true);
             }
-            if server.write_all(&message).await.is_err() {
+            if send(&mut stream, &message, joint.faults).await.is_err() {
                 return;
             }
             match fault {
-                Some(Fault::CutAfter) => return tokio::time::sleep(GRACE).await,
+                Some(Fault::CutAfter) => {
+                    let patience = if is_marked { ANSWER } else { GRACE };
+                    let _ = timeout(patience, joint.answered.notified()).await;
+                    return;
+                }
                 Some(Fault::CutAtOnce) => return,
+                Some(Fault::Kill) => block_in_place(|| server.kill()),
                 _ => (),
             }
         }
@@ -104,13 +122,26 @@ async fn forward(
 }
 
 /// Server to client; nothing once it is muted.
-async fn answer(mut server: OwnedReadHalf, mut client: OwnedWriteHalf, muted: watch::Receiver<bool>) {
+async fn answer(mut stream: OwnedReadHalf, mut client: OwnedWriteHalf, joint: &Joint<'_>) {
     let mut buffer = [0; 16 * 1024];
-    while let Ok(read @ 1..) = server.read(&mut buffer).await {
-        if !*muted.borrow() && client.write_all(&buffer[..read]).await.is_err() {
+    while let Ok(read @ 1..) = stream.read(&mut buffer).await {
+        if *joint.muted.borrow() {
+            joint.answered.notify_one();
+        } else if send(&mut client, &buffer[..read], joint.faults).await.is_err() {
             return;
         }
     }
+}
+
+/// Sends at the pace that the faults ask for.
+async fn send(stream: &mut OwnedWriteHalf, bytes: &[u8], faults: &Faults) -> std::io::Result<()> {
+    let mut bytes = bytes.iter();
+    while let (Some(pace), Some(byte)) = (faults.pace(), bytes.as_slice().first()) {
+        stream.write_u8(*byte).await?;
+        bytes.next();
+        tokio::time::sleep(pace).await;
+    }
+    stream.write_all(bytes.as_slice()).await
 }
 
 /// The length of the first whole message in the buffer.

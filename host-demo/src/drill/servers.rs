@@ -6,6 +6,8 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,14 +18,16 @@ use tempfile::TempDir;
 use super::{Error, Target};
 
 /// How long a server may take to answer after its start.
-const START: Duration = Duration::from_secs(60);
+pub const START: Duration = Duration::from_secs(60);
 
-/// A running server; stopped and removed with the value.
+/// A server; stopped and removed with the value.
 pub struct Server {
-    process: Child,
+    process: Mutex<Child>,
+    command: Mutex<Command>,
     port: u16,
     target: Target,
-    _folder: TempDir,
+    databases: AtomicU32,
+    folder: TempDir,
 }
 
 impl Server {
@@ -31,9 +35,7 @@ impl Server {
     pub fn start(target: Target) -> Result<Server, Error> {
         let folder = TempDir::new()?;
         let user = unprivileged()?;
-        if let Some(user) = &user {
-            chown(folder.path(), Some(user.uid.as_raw()), Some(user.gid.as_raw()))?;
-        }
+        give(folder.path(), user.as_ref())?;
         let port = free_port()?;
         let data = folder.path().join("data");
         let mut command = match target {
@@ -44,8 +46,10 @@ impl Server {
         let log = fs::File::create(folder.path().join("log"))?;
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let process = as_user(&mut command, user.as_ref()).spawn()?;
-        let mut server = Server { process, port, target, _folder: folder };
-        server.await_answer()?;
+        let databases = AtomicU32::new(0);
+        let (process, command) = (Mutex::new(process), Mutex::new(command));
+        let server = Server { process, command, port, target, databases, folder };
+        server.await_port()?;
         Ok(server)
     }
 
@@ -54,31 +58,82 @@ impl Server {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
     }
 
-    /// Its URL, through another port such as a proxy's.
-    pub fn url(&self, port: u16) -> String {
+    /// The name of a database that nobody has yet.
+    pub fn new_name(&self) -> String {
+        format!("drill_{}", self.databases.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The URL of a database, through another port such as a proxy's.
+    pub fn url(&self, database: &str, port: u16) -> String {
         match self.target {
-            Target::Mariadb => format!("mysql://root@127.0.0.1:{port}/test?ssl-mode=disabled"),
-            _ => format!("postgres://retort@127.0.0.1:{port}/postgres?sslmode=disable"),
+            Target::Mariadb => format!("mysql://drill@127.0.0.1:{port}/{database}?ssl-mode=disabled"),
+            _ => format!("postgres://retort@127.0.0.1:{port}/{database}?sslmode=disable"),
         }
     }
 
-    /// The port it listens at itself.
-    pub fn port(&self) -> u16 {
-        self.port
+    /// The administrator's URL of a database, at the server's own port.
+    pub fn admin_url(&self, database: Option<&str>) -> String {
+        match self.target {
+            Target::Mariadb => {
+                let database = database.unwrap_or("mysql");
+                format!("mysql://root@127.0.0.1:{}/{database}?ssl-mode=disabled", self.port)
+            }
+            _ => self.url(database.unwrap_or("postgres"), self.port),
+        }
     }
 
-    fn await_answer(&mut self) -> Result<(), Error> {
+    /// A folder that the server can write to.
+    pub fn new_folder(&self, name: &str) -> Result<PathBuf, Error> {
+        let folder = self.folder.path().join(name);
+        fs::create_dir(&folder)?;
+        give(&folder, unprivileged()?.as_ref())?;
+        Ok(folder)
+    }
+
+    /// Kills all processes of the server at once, as a lost machine would.
+    pub fn kill(&self) {
+        let mut process = locked(&self.process);
+        let id = process.id();
+        // Stopped first, so that it can neither fork nor tidy up while its children are listed.
+        signal(id, Signal::SIGSTOP);
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+        for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
+            signal(child, Signal::SIGKILL);
+        }
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+
+    /// Asks the server to end its sessions and itself, and waits for it.
+    pub fn stop(&self) -> Result<(), Error> {
+        let mut process = locked(&self.process);
+        // PostgreSQL's SIGTERM waits for its clients to go; SIGINT ends their sessions.
+        signal(process.id(), if self.target == Target::Postgres { Signal::SIGINT } else { Signal::SIGTERM });
+        process.wait()?;
+        Ok(())
+    }
+
+    /// Has it ended?
+    pub fn has_ended(&self) -> bool {
+        !matches!(locked(&self.process).try_wait(), Ok(None))
+    }
+
+    /// Starts it again, with the same data at the same port.
+    pub fn start_again(&self) -> Result<(), Error> {
+        *locked(&self.process) = locked(&self.command).spawn()?;
+        self.await_port()
+    }
+
+    fn await_port(&self) -> Result<(), Error> {
         let ends = Instant::now() + START;
         while Instant::now() < ends {
-            if let Some(status) = self.process.try_wait()? {
+            if let Some(status) = locked(&self.process).try_wait()? {
                 return Err(Error::Ended { server: self.target.name(), status: status.to_string() });
             }
             if std::net::TcpStream::connect(self.address()).is_ok() {
-                // A server that is still recovering refuses the first sessions.
-                thread::sleep(Duration::from_millis(500));
                 return Ok(());
             }
-            thread::sleep(Duration::from_millis(50));
+            thread::sleep(Duration::from_millis(20));
         }
         Err(Error::Silent { server: self.target.name() })
     }
@@ -86,14 +141,30 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // SIGTERM would wait for sessions; nothing of the folder is wanted any more.
-        if let Ok(id) = i32::try_from(self.process.id()) {
-            let _ = kill(Pid::from_raw(id), Signal::SIGQUIT);
+        // Nothing of the folder is wanted any more; PostgreSQL's SIGQUIT gives its shared memory back.
+        signal(locked(&self.process).id(), Signal::SIGQUIT);
+        let ends = Instant::now() + Duration::from_secs(5);
+        while !self.has_ended() && Instant::now() < ends {
+            thread::sleep(Duration::from_millis(20));
         }
-        thread::sleep(Duration::from_millis(200));
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        if !self.has_ended() {
+            self.kill();
+        }
     }
+}
+
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn signal(process: u32, signal: Signal) {
+    if let Ok(id) = i32::try_from(process) {
+        let _ = kill(Pid::from_raw(id), signal);
+    }
+}
+
+fn give(folder: &Path, user: Option<&User>) -> std::io::Result<()> {
+    user.map_or(Ok(()), |user| chown(folder, Some(user.uid.as_raw()), Some(user.gid.as_raw())))
 }
 
 fn postgres(data: &Path, port: u16, user: Option<&User>) -> Result<Command, Error> {
@@ -104,7 +175,9 @@ fn postgres(data: &Path, port: u16, user: Option<&User>) -> Result<Command, Erro
     finish(as_user(&mut init, user), "initdb")?;
     let mut server = Command::new(initdb.with_file_name("postgres"));
     server.arg("-D").arg(data).args(["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]);
-    server.args(["-c", "fsync=off", "-c", "max_connections=60", "-p", &port.to_string()]);
+    // What the kernel has is safe: processes are killed here, machines are not.
+    server.args(["-c", "fsync=off", "-c", "max_connections=60", "-c", "deadlock_timeout=50ms"]);
+    server.args(["-p", &port.to_string()]);
     Ok(server)
 }
 
@@ -118,8 +191,8 @@ fn mariadb(data: &Path, port: u16, user: Option<&User>) -> Result<Command, Error
     let mut server = Command::new(find("mariadbd", "/usr/sbin", missing)?);
     server.arg("--no-defaults").arg(format!("--datadir={}", data.display()));
     server.arg(format!("--socket={}", data.join("socket").display()));
-    server.args(["--bind-address=127.0.0.1", "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0"]);
-    server.args(["--innodb-buffer-pool-size=64M", &format!("--port={port}")]);
+    server.args(["--bind-address=127.0.0.1", "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=2"]);
+    server.args(["--innodb-buffer-pool-size=64M", "--max-connections=60", &format!("--port={port}")]);
     Ok(server)
 }
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{CallToolRequestParams, CallToolResult};
-use rmcp::service::RunningService;
+use rmcp::model::{CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest};
+use rmcp::service::{PeerRequestOptions, RunningService};
 use rmcp::{RoleClient, ServiceExt as _};
 use serde_json::{Value, json};
 
-use super::{Error, Place};
+use super::Error;
+use super::place::Place;
 use crate::Contract;
 use crate::serve::{self, Host, Identity, Limits, Role, Server};
 
@@ -35,15 +36,17 @@ impl Answer {
     }
 }
 
-/// A host over the place's database, through the proxy where there is one.
-pub async fn host(contract: Box<dyn Contract>, place: &Place, pool: u32) -> Result<Arc<Host>, Error> {
+/// A host over the place's database, through the proxy where there is one; `deadline` is its limit for a whole call.
+pub async fn host(
+    contract: Arc<dyn Contract>,
+    place: &Place,
+    deadline: Duration,
+) -> Result<Arc<Host>, Error> {
     let limits =
-        Limits { pool, pool_wait: Duration::from_millis(150), statement: Duration::from_millis(400) };
+        Limits { pool: 4, pool_wait: Duration::from_millis(150), statement: Duration::from_millis(400) };
     let policy = json!({ "base_ms": 2, "cap_ms": 20, "max_attempts": 6 });
-    let url = place.proxied.as_deref();
-    Ok(Arc::new(
-        serve::open(contract, url, place.folder.path(), limits, Duration::from_millis(600), policy).await?,
-    ))
+    let url = place.proxied();
+    Ok(Arc::new(serve::open(contract, url.as_deref(), place.folder.path(), limits, deadline, policy).await?))
 }
 
 impl Session {
@@ -64,12 +67,33 @@ impl Session {
 
     /// Calls a tool.
     pub async fn call(&self, tool: &'static str, arguments: Value) -> Result<Answer, Error> {
-        let arguments = arguments.as_object().cloned().unwrap_or_default();
-        let request = CallToolRequestParams::new(tool).with_arguments(arguments);
-        let result =
-            self.client.call_tool(request).await.map_err(|error| Error::Session(error.to_string()))?;
-        Ok(answer(&result))
+        let result = self.client.call_tool(request(tool, arguments)).await;
+        Ok(answer(&result.map_err(|error| Error::Session(error.to_string()))?))
     }
+
+    /// Calls a tool, and cancels the call as soon as `moment` has come. What would have been the answer is lost.
+    pub async fn cancel(
+        &self,
+        tool: &'static str,
+        arguments: Value,
+        moment: impl Future<Output = ()>,
+    ) -> Result<(), Error> {
+        let call = ClientRequest::CallToolRequest(CallToolRequest::new(request(tool, arguments)));
+        let options = PeerRequestOptions::no_options();
+        let failed = |error: rmcp::ServiceError| Error::Session(error.to_string());
+        let call = self.client.send_cancellable_request(call, options).await.map_err(failed)?;
+        moment.await;
+        call.cancel(Some(String::from("drill"))).await.map_err(failed)
+    }
+
+    /// Ends the session, and with it what the server held for it.
+    pub async fn close(self) {
+        let _ = self.client.cancel().await;
+    }
+}
+
+fn request(tool: &'static str, arguments: Value) -> CallToolRequestParams {
+    CallToolRequestParams::new(tool).with_arguments(arguments.as_object().cloned().unwrap_or_default())
 }
 
 fn answer(result: &CallToolResult) -> Answer {

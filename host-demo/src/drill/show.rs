@@ -30,7 +30,7 @@ pub fn figures(figures: &Figures, as_json: bool) {
                 database.database,
                 outcome.name,
                 &outcome.checks.to_string(),
-                &outcome.wrong.to_string(),
+                &outcome.skipped.as_ref().map_or(outcome.wrong.to_string(), |_| String::from("skipped")),
             ]);
         }
         for (name, totals) in &database.ledger {
@@ -53,6 +53,11 @@ pub fn figures(figures: &Figures, as_json: bool) {
     for outcome in figures.databases.iter().flat_map(|database| &database.failures) {
         if let Some(wrong) = &outcome.first_wrong {
             println!("{} {}: {wrong}", "wrong".red(), outcome.name);
+        }
+    }
+    for outcome in figures.databases.iter().flat_map(|database| &database.failures) {
+        if let Some(why) = &outcome.skipped {
+            println!("{} {}: {why}", "skipped".yellow(), outcome.name);
         }
     }
     let totals = &figures.totals;

@@ -182,7 +182,7 @@ async fn serve(
     let temporary = tempfile::tempdir().map_err(io("cannot make a temporary folder"))?;
     let folder = arguments.data.clone().unwrap_or_else(|| temporary.path().to_path_buf());
     std::fs::create_dir_all(&folder).map_err(io("cannot make the data folder"))?;
-    let mut host = host(contract, arguments, &folder).await?;
+    let mut host = host(Arc::from(contract), arguments, &folder).await?;
     host.telemetry = exporters.telemetry();
     host.budget = Some(budget(arguments.budget.as_deref()).await?);
     let host = Arc::new(host);
@@ -265,7 +265,7 @@ async fn forget(host: Arc<Host>) {
     }
 }
 
-async fn host(contract: Box<dyn Contract>, arguments: &Arguments, folder: &Path) -> Result<Host, Error> {
+async fn host(contract: Arc<dyn Contract>, arguments: &Arguments, folder: &Path) -> Result<Host, Error> {
     let limits = Limits {
         pool: arguments.pool,
         pool_wait: Duration::from_millis(arguments.pool_wait),
@@ -284,7 +284,7 @@ async fn host(contract: Box<dyn Contract>, arguments: &Arguments, folder: &Path)
 
 /// A host over a database, with its diagnostics in the folder.
 pub(crate) async fn open(
-    contract: Box<dyn Contract>,
+    contract: Arc<dyn Contract>,
     database: Option<&str>,
     folder: &Path,
     limits: Limits,

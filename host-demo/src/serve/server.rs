@@ -33,7 +33,7 @@ use crate::telemetry::{Carriage, OperationSpan, Telemetry};
 /// What all calls share.
 pub struct Host {
     /// Who judges.
-    pub contract: Box<dyn Contract>,
+    pub contract: Arc<dyn Contract>,
     /// The database.
     pub store: Arc<dyn Store>,
     /// Where diagnostics go.

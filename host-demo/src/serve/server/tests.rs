@@ -106,7 +106,7 @@ fn host(at: &'static str, budget: Option<Budget>) -> (Arc<Host>, InMemorySpanExp
     let exporter = InMemorySpanExporter::default();
     let traces = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
     let host = Host {
-        contract: Box::new(Native),
+        contract: Arc::new(Native),
         store: Arc::new(Faulty { at }),
         diagnostics: Mutex::new(diagnostics.expect("the store opens")),
         attempts: Mutex::new(Attempts::new(10, 60_000)),

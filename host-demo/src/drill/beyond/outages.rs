@@ -1,0 +1,168 @@
+//! Outages: writers write, with and without keys, while something happens to the server or the way to it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+use tokio::task::{JoinSet, block_in_place};
+
+use super::account;
+use crate::Contract;
+use crate::drill::failures::Outcome;
+use crate::drill::faults::{At, Fault, Faults};
+use crate::drill::keyed::Keyed;
+use crate::drill::ledger::{Arm, Policy};
+use crate::drill::place::{Place, Served};
+use crate::drill::writers::{self, Unkeyed, Watch, Writer};
+use crate::drill::{Error, Target};
+
+/// What happens.
+#[derive(Clone, Copy, Debug)]
+pub enum Outage {
+    /// All processes of the server are killed at a COMMIT, and it is started again.
+    Kill,
+    /// It is shut down in order, and started again.
+    Restart,
+    /// Others take all connections, and give them back.
+    Connections,
+    /// It turns read-only, and back.
+    ReadOnly,
+    /// The network lets bytes through one by one.
+    Slow,
+}
+
+/// How often.
+const ROUNDS: usize = 4;
+/// Writes of all writers between two of them.
+const BETWEEN: u64 = 40;
+/// The most writes of a writer.
+const WRITES: u64 = 3_000;
+/// The time between two bytes.
+const PACE: Duration = Duration::from_millis(2);
+/// How long the server is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const ARMS: [(Arm, &str); 3] =
+    [(Arm::Autocommit, "autocommit"), (Arm::Transaction, "transaction"), (Arm::SeveralRows, "several rows")];
+
+/// Runs it.
+pub async fn run(
+    outage: Outage,
+    contract: &Arc<dyn Contract>,
+    place: &Place,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
+    let Some(served) = &place.served else { return Err(Error::NoServer) };
+    let mut scene = Scene { place, served, ways: Vec::new(), watch: Arc::new(Watch::default()) };
+    let mut writers: Vec<(&str, Box<dyn Writer>)> = Vec::new();
+    let own = Arc::new(place.another().await?);
+    scene.ways.push(("COMMIT", own.faults.clone()));
+    writers.push(("with a key", Box::new(Keyed::open(Arc::clone(contract), own, WRITES, None).await?)));
+    for (arm, name) in ARMS {
+        let own = Arc::new(place.another().await?);
+        scene.ways.push((arm.script(0).mark, own.faults.clone()));
+        let writer = Unkeyed::open(Arc::clone(contract), own, (arm, Policy::Envelope), WRITES, None);
+        writers.push((name, Box::new(writer.await?)));
+    }
+    let mut tasks = JoinSet::new();
+    for (name, writer) in writers {
+        let watch = Arc::clone(&scene.watch);
+        tasks
+            .spawn(async move { (name, writers::run(writer, WRITES, &watch, &ProgressBar::hidden()).await) });
+    }
+    for round in 0..ROUNDS {
+        scene.watch.ended(BETWEEN).await;
+        scene.happens(outage, round, outcome).await?;
+    }
+    scene.watch.ended(BETWEEN).await;
+    scene.watch.stop();
+    while let Some(ended) = tasks.join_next().await {
+        let (name, totals) = ended.map_err(|error| Error::Task(error.to_string()))?;
+        account(outcome, name, &totals?);
+    }
+    Ok(())
+}
+
+/// What can be broken.
+struct Scene<'a> {
+    place: &'a Place,
+    served: &'a Served,
+    /// The way of each writer: what marks its effect, and what breaks there.
+    ways: Vec<(&'static str, Faults)>,
+    watch: Arc<Watch>,
+}
+
+impl Scene<'_> {
+    async fn happens(&self, outage: Outage, round: usize, outcome: &mut Outcome) -> Result<(), Error> {
+        match outage {
+            Outage::Kill => {
+                let (mark, faults) = &self.ways[round % self.ways.len()];
+                faults.plan(Some((At::Text(mark), Fault::Kill)));
+                let ends = Instant::now() + PATIENCE;
+                while !self.served.server.has_ended() && Instant::now() < ends {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                faults.plan(None);
+                outcome.check(self.served.server.has_ended(), || String::from("no COMMIT killed the server"));
+                self.start_again().await
+            }
+            Outage::Restart => {
+                block_in_place(|| self.served.server.stop())?;
+                self.watch.ended(BETWEEN).await;
+                self.start_again().await
+            }
+            Outage::Connections => {
+                let others = self.take_all();
+                self.watch.ended(BETWEEN).await;
+                others.abort();
+                let _ = others.await;
+                self.place.ready().await
+            }
+            Outage::ReadOnly => {
+                self.set_read_only(true).await?;
+                self.watch.ended(BETWEEN).await;
+                self.set_read_only(false).await
+            }
+            Outage::Slow => {
+                self.ways.iter().for_each(|(_, faults)| faults.set_pace(Some(PACE)));
+                self.watch.ended(BETWEEN / 2).await;
+                self.ways.iter().for_each(|(_, faults)| faults.set_pace(None));
+                Ok(())
+            }
+        }
+    }
+
+    async fn start_again(&self) -> Result<(), Error> {
+        if self.served.server.has_ended() {
+            block_in_place(|| self.served.server.start_again())?;
+        }
+        self.place.ready().await
+    }
+
+    /// Others take every connection that there is, those of the writers as soon as they are cut.
+    fn take_all(&self) -> tokio::task::JoinHandle<()> {
+        let (server, target) = (Arc::clone(&self.served.server), self.place.target);
+        let ways: Vec<Faults> = self.ways.iter().map(|(_, faults)| faults.clone()).collect();
+        tokio::spawn(async move {
+            let mut taken = Vec::new();
+            loop {
+                match Place::admin_of(target, &server).await {
+                    Ok(connection) => taken.push(connection),
+                    Err(_) => {
+                        ways.iter().for_each(|faults| faults.plan(Some((At::Message(0), Fault::CutBefore))));
+                        tokio::time::sleep(Duration::from_millis(2)).await;
+                    }
+                }
+            }
+        })
+    }
+
+    async fn set_read_only(&self, is_read_only: bool) -> Result<(), Error> {
+        let word = if is_read_only { "ON" } else { "OFF" };
+        if self.place.target == Target::Mariadb {
+            return self.place.execute(&format!("SET GLOBAL read_only = {word}")).await;
+        }
+        self.place.execute(&format!("ALTER SYSTEM SET default_transaction_read_only = {word}")).await?;
+        self.place.execute("SELECT pg_reload_conf()").await
+    }
+}
