@@ -48,7 +48,7 @@ lint: ## Formatting, clippy and documentation, warnings fatal
 	cargo clippy -p retort-sidecar --target wasm32-wasip2 --profile component -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc $(NATIVE) --no-deps
 
-test: lint test-native test-python test-node test-workers test-go test-java test-provoked packages reproduce ## Everything: formatting, lints, documentation, component, all tests in every language
+test: lint test-native test-drill test-python test-node test-workers test-go test-java test-provoked packages reproduce ## Everything: formatting, lints, documentation, component, all tests in every language
 	@echo 'make test: everything passed'
 
 # Two published MCP servers, pinned, for the conformance kit to score.
@@ -63,6 +63,9 @@ published: $(PUBLISHED)/node_modules/.package-lock.json target/published/ready
 
 test-native: component published ## Test the logic, the component and the Rust host
 	cargo test $(NATIVE) --features retort-host/embed
+
+test-drill: $(RETORT) ## The whole drill: 1,000 writes through faults on each database
+	$(RETORT) drill --chart $(OUT)/drill.svg
 
 drill: build ## Break SQLite, PostgreSQL and MariaDB under the MCP server; WRITES=10000 for the long run
 	$(RETORT) drill --writes $(or $(WRITES),1000) --chart $(OUT)/drill.svg

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 fn drill(database: &str) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_retort"))
-        .args(["drill", "--database", database, "--writes", "120", "--json"])
+        .args(["drill", "--database", database, "--only", "ledger", "--writes", "120", "--json"])
         .output()
         .expect("the command starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -20,8 +20,14 @@ fn holds(database: &str) {
     assert_eq!(figures["failed_checks"], 0, "{figures}");
     assert!(totals["writes"].as_u64().is_some_and(|writes| writes >= 120), "{figures}");
     let ledger = figures["databases"][0]["ledger"].as_object().expect("arms");
-    let duplicates = ledger["autocommit: any error"]["applied_twice"].as_u64();
-    assert!(duplicates.is_some_and(|duplicates| duplicates > 0), "{figures}");
+    for policy in ["any error", "words"] {
+        let duplicates = ledger[&format!("autocommit: {policy}")]["applied_twice"].as_u64();
+        assert!(duplicates.is_some_and(|duplicates| duplicates > 0), "{policy}: {figures}");
+    }
+    for arm in ["key and receipt", "autocommit", "transaction", "several rows", "failed commit"] {
+        let writes = ledger[&format!("{arm}: envelope")]["writes"].as_u64();
+        assert!(writes.is_some_and(|writes| writes >= 15), "{arm}: {figures}");
+    }
 }
 
 #[test]

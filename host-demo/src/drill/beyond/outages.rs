@@ -35,10 +35,14 @@ pub enum Outage {
 const ROUNDS: usize = 4;
 /// Writes of all writers between two of them.
 const BETWEEN: u64 = 40;
+/// Writes at the slow pace.
+const SLOW: u64 = 6;
 /// The most writes of a writer.
 const WRITES: u64 = 3_000;
 /// The time between two bytes.
 const PACE: Duration = Duration::from_millis(2);
+/// How often the writers lose their connections where others take all.
+const CUTS: u32 = 4;
 /// How long the server is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -125,7 +129,7 @@ impl Scene<'_> {
             }
             Outage::Slow => {
                 self.ways.iter().for_each(|(_, faults)| faults.set_pace(Some(PACE)));
-                self.watch.ended(BETWEEN / 2).await;
+                self.watch.ended(SLOW).await;
                 self.ways.iter().for_each(|(_, faults)| faults.set_pace(None));
                 Ok(())
             }
@@ -144,15 +148,18 @@ impl Scene<'_> {
         let (server, target) = (Arc::clone(&self.served.server), self.place.target);
         let ways: Vec<Faults> = self.ways.iter().map(|(_, faults)| faults.clone()).collect();
         tokio::spawn(async move {
-            let mut taken = Vec::new();
+            let (mut taken, mut cuts) = (Vec::new(), 0);
             loop {
-                match Place::admin_of(target, &server).await {
-                    Ok(connection) => taken.push(connection),
-                    Err(_) => {
-                        ways.iter().for_each(|faults| faults.plan(Some((At::Message(0), Fault::CutBefore))));
-                        tokio::time::sleep(Duration::from_millis(2)).await;
-                    }
+                if let Ok(connection) = Place::admin_of(target, &server).await {
+                    taken.push(connection);
+                    continue;
                 }
+                // Nothing is left but what the writers have: that is taken from them, a few times.
+                if cuts < CUTS {
+                    cuts += 1;
+                    ways.iter().for_each(|faults| faults.plan(Some((At::Message(0), Fault::CutBefore))));
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
         })
     }
