@@ -215,7 +215,8 @@ impl Drill<'_> {
             let faults = self.place.faults.clone();
             let statement = match number % 3 {
                 0 => None,
-                1 => Some(At::Text("UPDATE orders")),
+                // The tenant is a value of the change itself, in a statement that was prepared earlier.
+                1 => Some(At::Text("north")),
                 _ => Some(At::Text("COMMIT")),
             };
             // Without a server between, a call is over as soon as it has begun.

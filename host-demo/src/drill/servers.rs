@@ -120,8 +120,17 @@ impl Server {
 
     /// Starts it again, with the same data at the same port.
     pub fn start_again(&self) -> Result<(), Error> {
-        *locked(&self.process) = locked(&self.command).spawn()?;
-        self.await_port()
+        let ends = Instant::now() + START;
+        loop {
+            *locked(&self.process) = locked(&self.command).spawn()?;
+            match self.await_port() {
+                // PostgreSQL refuses to start as long as one of its killed processes is not quite gone.
+                Err(Error::Ended { .. }) if Instant::now() < ends => {
+                    thread::sleep(Duration::from_millis(100))
+                }
+                started => return started,
+            }
+        }
     }
 
     fn await_port(&self) -> Result<(), Error> {

@@ -71,7 +71,7 @@ impl Session {
         Ok(answer(&result.map_err(|error| Error::Session(error.to_string()))?))
     }
 
-    /// Calls a tool, and cancels the call as soon as `moment` has come. What would have been the answer is lost.
+    /// Calls a tool, and cancels the call as soon as `moment` has come, unless it has ended by then. Its answer is lost.
     pub async fn cancel(
         &self,
         tool: &'static str,
@@ -81,9 +81,11 @@ impl Session {
         let call = ClientRequest::CallToolRequest(CallToolRequest::new(request(tool, arguments)));
         let options = PeerRequestOptions::no_options();
         let failed = |error: rmcp::ServiceError| Error::Session(error.to_string());
-        let call = self.client.send_cancellable_request(call, options).await.map_err(failed)?;
-        moment.await;
-        call.cancel(Some(String::from("drill"))).await.map_err(failed)
+        let mut call = self.client.send_cancellable_request(call, options).await.map_err(failed)?;
+        tokio::select! {
+            _ = &mut call.rx => Ok(()),
+            () = moment => call.cancel(Some(String::from("drill"))).await.map_err(failed),
+        }
     }
 
     /// Ends the session, and with it what the server held for it.

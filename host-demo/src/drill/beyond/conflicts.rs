@@ -1,5 +1,6 @@
 //! Conflicts: two transactions that meet, a lock that is held, a disk that is full.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -176,7 +177,7 @@ impl Stage<'_> {
             None => None,
         };
         let folder = disk.as_ref().map(|disk| disk.0.display().to_string()).unwrap_or_default();
-        let (limit, filler, room) = match self.place.target {
+        let (limit, filler, more) = match self.place.target {
             // The least limit that SQLite takes is the size that the file has.
             Target::Sqlite => {
                 ("PRAGMA max_page_count = 1", "zeroblob(1000000)", "PRAGMA max_page_count = 1000000")
@@ -241,10 +242,18 @@ impl Disk {
     /// Mounts one that the server can write to; else says why that cannot be.
     fn mount(served: &Served) -> Result<Disk, String> {
         let folder = served.server.new_folder("small").map_err(|error| error.to_string())?;
-        let size = format!("size={DISK}m,mode=777");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&folder).output();
-        let is_mounted = mounted.is_ok_and(|output| output.status.success());
-        if is_mounted { Ok(Disk(folder)) } else { Err(String::from("needs the right to mount a small disk")) }
+        let owner = folder.metadata().map_err(|error| error.to_string())?;
+        let disk = Disk(folder);
+        disk.mounted(&format!("size={DISK}m,mode=700,uid={},gid={}", owner.uid(), owner.gid()))?;
+        Ok(disk)
+    }
+
+    fn mounted(&self, options: &str) -> Result<(), String> {
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&self.0).output();
+        match mount {
+            Ok(output) if output.status.success() => Ok(()),
+            _ => Err(String::from("needs the right to mount a small disk")),
+        }
     }
 }
 

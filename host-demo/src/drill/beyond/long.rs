@@ -12,7 +12,7 @@ use crate::drill::faults::{At, Fault};
 use crate::drill::keyed::{self, Obedient};
 use crate::drill::ledger::Totals;
 use crate::drill::place::Place;
-use crate::drill::session::{self, Answer, Session};
+use crate::drill::session::{self, Session};
 use crate::drill::{Error, Target};
 use crate::serve::Role;
 
@@ -24,6 +24,8 @@ const FIRST: u64 = 100_000;
 const DEADLINE: Duration = Duration::from_secs(60);
 /// Messages of a write, so that the fault meets each of them in turn.
 const MESSAGES: u32 = 20;
+/// How often one is asked for: those that were cut are found out first.
+const TRIES: usize = 50;
 /// Connections of the server's pool.
 const POOL: usize = 4;
 
@@ -46,18 +48,15 @@ pub async fn run(contract: &Arc<dyn Contract>, place: &Place, outcome: &mut Outc
         claims.push((number, client.write(change, &mut totals).await?));
         place.faults.plan(None);
         if number % 10 == 0 {
-            for (tool, arguments) in [("describe", json!({})), ("receipt", json!({ "operation_key": key }))] {
-                let answer = session.call(tool, arguments).await?;
-                let code = answer.code().to_owned();
-                outcome.check(matches!(answer, Answer::Success(_)) || !code.is_empty(), || {
-                    format!("{tool}: {code}")
-                });
-            }
+            let settled = client.reconcile(&key.into()).await?;
+            let claimed = claims.last().map(|(_, claimed)| *claimed);
+            outcome
+                .check(Some(settled) == claimed, || format!("{claimed:?}, and the receipt says {settled:?}"));
         }
     }
     // Nothing was kept: every connection of the pool can still be had, at the same time.
     let mut held = Vec::new();
-    for _ in 0..2 * POOL {
+    for _ in 0..TRIES {
         if let Ok(connection) = host.store.acquire().await {
             held.push(connection);
         }

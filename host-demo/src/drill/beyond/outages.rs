@@ -165,11 +165,22 @@ impl Scene<'_> {
     }
 
     async fn set_read_only(&self, is_read_only: bool) -> Result<(), Error> {
-        let word = if is_read_only { "ON" } else { "OFF" };
+        let word = if is_read_only { "on" } else { "off" };
         if self.place.target == Target::Mariadb {
             return self.place.execute(&format!("SET GLOBAL read_only = {word}")).await;
         }
         self.place.execute(&format!("ALTER SYSTEM SET default_transaction_read_only = {word}")).await?;
-        self.place.execute("SELECT pg_reload_conf()").await
+        self.place.execute("SELECT pg_reload_conf()").await?;
+        let new = format!(
+            "SELECT count(*), 0::bigint FROM pg_settings
+             WHERE name = 'default_transaction_read_only' AND setting = '{word}'"
+        );
+        let ends = Instant::now() + PATIENCE;
+        while self.place.look(&new).await?.first().is_some_and(|(count, _)| *count == 0)
+            && Instant::now() < ends
+        {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Ok(())
     }
 }
