@@ -209,10 +209,10 @@ impl Stage<'_> {
         for number in 0..FILLERS {
             claims.push(client.write(&script(number, limit), &mut totals).await);
         }
-        self.place
-            .execute(if disk.is_some() { "TRUNCATE TABLE filler" } else { "DELETE FROM filler" })
-            .await?;
-        let last = client.write(&script(FILLERS, room), &mut totals).await;
+        if let Some(disk) = &disk {
+            disk.mounted(&format!("remount,size={}m", 2 * DISK)).map_err(Error::Task)?;
+        }
+        let last = client.write(&script(FILLERS, more), &mut totals).await;
         outcome.check(last == Claimed::Committed, || format!("with room again: {last:?}"));
         claims.push(last);
         outcome.meet(&totals);
