@@ -19,6 +19,8 @@ use super::{Error, Target};
 
 /// How long the sessions of clients that have gone may take to end.
 const QUIET: Duration = Duration::from_secs(60);
+/// How long they may take to end by themselves.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Where a database is, and what stands before it.
 pub struct Place {
@@ -131,26 +133,39 @@ impl Place {
     }
 
     /// Waits until no client has a session with the database any more: a statement whose connection was cut may still
-    /// be at work.
+    /// be at work. Sessions that wait for a client that has gone, such as one in a black hole, are ended after a while.
     pub async fn quiet(&self) -> Result<(), Error> {
         let sessions = match self.target {
             Target::Sqlite => return Ok(()),
             Target::Postgres => {
-                "SELECT count(*), 0::bigint FROM pg_stat_activity
+                "SELECT pid::bigint, 0::bigint FROM pg_stat_activity
                  WHERE datname = current_database() AND pid <> pg_backend_pid()"
             }
             Target::Mariadb => {
-                "SELECT count(*), 0 FROM information_schema.processlist WHERE db = database() AND id <> connection_id()"
+                "SELECT id, 0 FROM information_schema.processlist WHERE db = database() AND id <> connection_id()"
             }
         };
-        let ends = Instant::now() + QUIET;
-        while self.look(sessions).await?.first().is_some_and(|(count, _)| *count > 0) {
-            if Instant::now() > ends {
+        let begun = Instant::now();
+        loop {
+            let left = self.look(sessions).await?;
+            if left.is_empty() {
+                return Ok(());
+            }
+            if begun.elapsed() > QUIET {
                 return Err(Error::Busy { server: self.target.name() });
+            }
+            if begun.elapsed() > PATIENCE {
+                for (session, _) in left {
+                    let end = match self.target {
+                        Target::Mariadb => format!("KILL {session}"),
+                        _ => format!("SELECT pg_terminate_backend({session})"),
+                    };
+                    // It may have ended by itself meanwhile.
+                    let _ = self.execute(&end).await;
+                }
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        Ok(())
     }
 
     async fn admin(&self) -> Result<Admin, Error> {

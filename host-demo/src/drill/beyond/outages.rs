@@ -36,11 +36,11 @@ const ROUNDS: usize = 4;
 /// Writes of all writers between two of them.
 const BETWEEN: u64 = 40;
 /// Writes at the slow pace.
-const SLOW: u64 = 6;
+const SLOW: u64 = 12;
 /// The most writes of a writer.
 const WRITES: u64 = 3_000;
 /// The time between two bytes.
-const PACE: Duration = Duration::from_millis(2);
+const PACE: Duration = Duration::from_millis(5);
 /// How often the writers lose their connections where others take all.
 const CUTS: u32 = 4;
 /// How long the server is waited for.
@@ -116,7 +116,7 @@ impl Scene<'_> {
                 self.start_again().await
             }
             Outage::Connections => {
-                let others = self.take_all();
+                let others = self.take_all().await;
                 self.watch.ended(BETWEEN).await;
                 others.abort();
                 let _ = others.await;
@@ -143,23 +143,27 @@ impl Scene<'_> {
         self.place.ready().await
     }
 
-    /// Others take every connection that there is, those of the writers as soon as they are cut.
-    fn take_all(&self) -> tokio::task::JoinHandle<()> {
+    /// Others take every connection that there is, and then those of the writers as soon as they are cut.
+    async fn take_all(&self) -> tokio::task::JoinHandle<()> {
         let (server, target) = (Arc::clone(&self.served.server), self.place.target);
+        let mut taken = Vec::new();
+        while let Ok(connection) = Place::admin_of(target, &server).await {
+            taken.push(connection);
+        }
         let ways: Vec<Faults> = self.ways.iter().map(|(_, faults)| faults.clone()).collect();
         tokio::spawn(async move {
-            let (mut taken, mut cuts) = (Vec::new(), 0);
+            let mut cuts = 0;
             loop {
-                if let Ok(connection) = Place::admin_of(target, &server).await {
-                    taken.push(connection);
-                    continue;
+                match Place::admin_of(target, &server).await {
+                    Ok(connection) => taken.push(connection),
+                    Err(_) if cuts < CUTS => {
+                        cuts += 1;
+                        let cut = Some((At::Message(0), Fault::CutBefore));
+                        ways.iter().for_each(|faults| faults.plan(cut));
+                        tokio::time::sleep(Duration::from_millis(10)).await;
+                    }
+                    Err(_) => tokio::time::sleep(Duration::from_millis(1)).await,
                 }
-                // Nothing is left but what the writers have: that is taken from them, a few times.
-                if cuts < CUTS {
-                    cuts += 1;
-                    ways.iter().for_each(|faults| faults.plan(Some((At::Message(0), Fault::CutBefore))));
-                }
-                tokio::time::sleep(Duration::from_millis(10)).await;
             }
         })
     }
