@@ -186,14 +186,11 @@ impl Stage<'_> {
         };
         let lay_out = match self.place.target {
             Target::Sqlite => vec![String::from("CREATE TABLE filler (content BLOB)")],
-            Target::Postgres => vec![
+            _ => vec![
                 format!("CREATE TABLESPACE small LOCATION '{folder}'"),
                 String::from("CREATE TABLE filler (content TEXT) TABLESPACE small"),
                 String::from("ALTER TABLE filler ALTER content SET STORAGE EXTERNAL"),
             ],
-            Target::Mariadb => {
-                vec![format!("CREATE TABLE filler (content LONGBLOB) DATA DIRECTORY = '{folder}'")]
-            }
         };
         for statement in lay_out {
             self.place.execute(&statement).await?;

@@ -37,6 +37,9 @@ enum Kind {
 const SERVERS: &[Target] = &[Target::Postgres, Target::Mariadb];
 const ALL: &[Target] = &[Target::Sqlite, Target::Postgres, Target::Mariadb];
 
+/// MariaDB 10.11 is not among them: its InnoDB aborts where the disk is too full for a rollback.
+const FILLED: &[Target] = &[Target::Sqlite, Target::Postgres];
+
 /// All of them.
 pub const DRILLS: &[Drill] = &[
     Drill {
@@ -98,7 +101,7 @@ pub const DRILLS: &[Drill] = &[
     Drill {
         part: Part::Full,
         name: "disk full",
-        databases: ALL,
+        databases: FILLED,
         meets: &["STORAGE_FULL"],
         kind: Kind::Conflict(Conflict::Full),
     },
