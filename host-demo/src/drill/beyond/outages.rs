@@ -41,8 +41,8 @@ const SLOW: u64 = 12;
 const WRITES: u64 = 3_000;
 /// The time between two bytes.
 const PACE: Duration = Duration::from_millis(5);
-/// How often the writers lose their connections where others take all.
-const CUTS: u32 = 4;
+/// Connections that the others are refused between two cuts of the writers'.
+const REFUSALS: u32 = 50;
 /// How long the server is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -152,17 +152,18 @@ impl Scene<'_> {
         }
         let ways: Vec<Faults> = self.ways.iter().map(|(_, faults)| faults.clone()).collect();
         tokio::spawn(async move {
-            let mut cuts = 0;
+            let mut refused = 0;
             loop {
                 match Place::admin_of(target, &server).await {
                     Ok(connection) => taken.push(connection),
-                    Err(_) if cuts < CUTS => {
-                        cuts += 1;
-                        let cut = Some((At::Message(0), Fault::CutBefore));
-                        ways.iter().for_each(|faults| faults.plan(cut));
-                        tokio::time::sleep(Duration::from_millis(10)).await;
+                    Err(_) => {
+                        // Whoever is cut asks again at once, and is refused as well until its old place is free.
+                        if refused % REFUSALS == 0 {
+                            let cut = Some((At::Message(0), Fault::CutBefore));
+                            ways.iter().for_each(|faults| faults.plan(cut));
+                        }
+                        refused += 1;
                     }
-                    Err(_) => tokio::time::sleep(Duration::from_millis(1)).await,
                 }
             }
         })
