@@ -14,7 +14,7 @@ export RETORT_CORE := $(CURDIR)/$(CORE)
 NATIVE := --release --workspace
 RETORT := target/release/retort
 
-.PHONY: help component build demo test test-native lint bench baseline sizes drill target published
+.PHONY: help component build demo test test-native test-drill lint bench baseline sizes drill target published
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
