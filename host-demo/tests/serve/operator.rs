@@ -32,6 +32,8 @@ async fn traces_and_metrics_are_the_operators_alone() {
     .await;
     let client = session(&address, "token-north").await;
     let slow = envelope(&call(&client, "query", json!({ "sql": format!("{ENDLESS} -- canary") })).await);
+    // The server's own limit stopped the statement, not its caller.
+    assert_eq!((&slow["code"], &slow["retryable"]), (&json!("DB_TIMEOUT"), &json!(true)), "{slow}");
     success(&call(&client, "report", json!({})).await);
     let change = json!({ "operation_key": "k-1", "order_id": 1, "status": "shipped" });
     success(&call(&client, "update_status", change).await);
@@ -87,7 +89,7 @@ async fn traces_and_metrics_are_the_operators_alone() {
         assert_eq!(count("mcp_server_operation_duration_seconds_count", &labels), one, "{tool} in {text}");
     }
     let failed =
-        ["error_type=\"CANCELLED\"", "db_system_name=\"sqlite\"", "retort_outcome=\"not_committed\""];
+        ["error_type=\"DB_TIMEOUT\"", "db_system_name=\"sqlite\"", "retort_outcome=\"not_committed\""];
     assert_eq!(count("retort_errors_total", &failed), one, "{text}");
     assert_eq!(count("db_client_operation_duration_seconds_count", &failed), one, "{text}");
     assert!(!text.contains("canary") && !text.contains("SELECT i"), "{text}");

@@ -8,8 +8,8 @@ use r2d2::{Pool, PooledConnection};
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::hooks::{AuthAction, Authorization};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row, params};
-use serde_json::{Map, Value};
+use rusqlite::{Connection, ErrorCode, Row, params};
+use serde_json::{Map, Value, json};
 use tokio::task::block_in_place;
 
 use super::{Limits, MOST_ROWS, REPORT, Raw, Session, Store};
@@ -78,7 +78,11 @@ impl SqliteSession {
             connection.progress_handler(0, None::<fn() -> bool>)?;
             result
         })
-        .map_err(|error| adapters::rusqlite(&error))
+        .map_err(|error| match error.sqlite_error_code() {
+            // Nothing else interrupts, and SQLite itself cannot say why it was interrupted.
+            Some(ErrorCode::OperationInterrupted) => json!({ "condition": "DB_TIMEOUT" }),
+            _ => adapters::rusqlite(&error),
+        })
     }
 }
 
@@ -170,14 +174,14 @@ fn rows(
 ) -> rusqlite::Result<Value> {
     let names: Vec<String> = statement.column_names().iter().map(|name| String::from(*name)).collect();
     let object = |row: &Row<'_>| {
-        names.iter().enumerate().map(|(at, name)| Ok((name.clone(), json(row.get_ref(at)?)))).collect()
+        names.iter().enumerate().map(|(at, name)| Ok((name.clone(), column(row.get_ref(at)?)))).collect()
     };
     let rows = statement.query_map(parameters, object)?.take(MOST_ROWS);
     rows.collect::<rusqlite::Result<Vec<Map<String, Value>>>>()
         .map(|rows| rows.into_iter().map(Value::Object).collect())
 }
 
-fn json(value: ValueRef<'_>) -> Value {
+fn column(value: ValueRef<'_>) -> Value {
     match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => number.into(),
