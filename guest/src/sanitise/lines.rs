@@ -7,15 +7,18 @@ use super::pair;
 use super::scan::Scanner;
 use super::signs::Signs;
 
+/// An answer, once there is one.
+type Remembered<T> = Cell<Option<T>>;
+
 /// What was found on the lines looked at last: where from it holds, up to where, and what it is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lines {
     /// The line's end.
-    end: Cell<Option<(usize, usize)>>,
+    end: Remembered<(usize, usize)>,
     /// The last closing bracket of each sort: from where it was looked for, where the line ends, and where it is.
-    closes: [Cell<Option<(usize, usize, Option<usize>)>>; 3],
+    closes: [Remembered<(usize, usize, Option<usize>)>; 3],
     /// The last sign of each set: from where it was looked for, and where it is; `None` where none follows.
-    signs: [Cell<Option<(usize, Option<usize>)>>; 3],
+    signs: [Remembered<(usize, Option<usize>)>; 3],
 }
 
 impl Scanner<'_> {
