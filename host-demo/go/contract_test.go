@@ -208,10 +208,11 @@ func TestAnEndedContextDoesNotEndTheJudging(t *testing.T) {
 }
 
 func TestEachCategoryHasItsTypedError(t *testing.T) {
+	place := uint32(4)
 	check := func(condition string) error {
 		return Check(context.Background(), Report{
 			Error:     Capture(ConditionError(condition)),
-			Operation: Operation{Phase: "execute", Transaction: "none"},
+			Operation: Operation{Phase: "execute", Transaction: "none", OpIndex: &place},
 			Context:   Context{Authorized: true},
 		})
 	}
@@ -230,8 +231,8 @@ func TestEachCategoryHasItsTypedError(t *testing.T) {
 			t.Errorf("%s gave %T", condition, err)
 		}
 	}
-	if conflict.Code != "VERSION_CONFLICT" {
-		t.Errorf("got %s", conflict.Code)
+	if conflict.Code != "VERSION_CONFLICT" || conflict.OpIndex == nil || *conflict.OpIndex != place {
+		t.Errorf("got %+v", conflict)
 	}
 }
 

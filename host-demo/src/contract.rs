@@ -1,5 +1,7 @@
 //! The component's contract as Rust traits, one for each of its interfaces.
 
+use crate::Failure;
+
 /// The records and enums of the WIT interface `contract`.
 pub mod typed {
     pub use crate::component::bindings::exports::retort::contract::contract::*;
@@ -9,6 +11,11 @@ pub mod typed {
 pub trait Contract: Send + Sync {
     /// A report in, a verdict out.
     fn evaluate(&self, report: &str) -> String;
+
+    /// A report in, its verdict out as an error, for programs that would rather raise: `Err(contract.check(&report))?`.
+    fn check(&self, report: &str) -> Failure {
+        Failure::of_verdict(&self.evaluate(report))
+    }
 
     /// An array of reports in, an array of verdicts out.
     fn evaluate_many(&self, reports: &str) -> String;
