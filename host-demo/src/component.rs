@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use wasmtime::component::{Component as Compiled, Linker};
 use wasmtime::{
-    Cache, Config, Engine, InstanceAllocationStrategy, PoolConcurrencyLimitError, PoolingAllocationConfig,
-    Store, StoreLimits, StoreLimitsBuilder,
+    Cache, Config, Enabled, Engine, InstanceAllocationStrategy, PoolConcurrencyLimitError,
+    PoolingAllocationConfig, Store, StoreLimits, StoreLimitsBuilder,
 };
 
 use crate::contract::{Contract, Typed, typed};
@@ -34,6 +34,9 @@ pub mod bindings {
 
 /// How often the engine's clock ticks: the resolution of the deadline.
 const TICK: Duration = Duration::from_millis(10);
+/// How much of a slot's memory stays mapped between two instances: more than a verdict touches.
+const RESIDENT_BYTES: usize = 2 << 20;
+
 /// Instances that may exist at once under the pooling allocator; further calls wait their turn.
 const POOL_SLOTS: u32 = 256;
 
@@ -295,7 +298,10 @@ fn engine(options: &Options) -> Result<Engine, Error> {
             .total_core_instances(POOL_SLOTS)
             .total_memories(POOL_SLOTS)
             .total_tables(POOL_SLOTS)
-            .max_memory_size(options.memory_bytes);
+            .max_memory_size(options.memory_bytes)
+            .linear_memory_keep_resident(RESIDENT_BYTES)
+            .table_keep_resident(RESIDENT_BYTES)
+            .pagemap_scan(Enabled::Auto);
         let mut pooling = config.clone();
         pooling.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
         if let Ok(engine) = Engine::new(&pooling) {

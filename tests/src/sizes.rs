@@ -75,7 +75,7 @@ pub fn functions(module: &[u8]) -> Result<Vec<Part>> {
     }
     let part = |(index, bytes)| {
         let name = names.get(&(imported + u32::try_from(index)?)).copied().unwrap_or("?");
-        Ok(Part { name: String::from(name), bytes })
+        Ok(Part { name: format!("{:#}", rustc_demangle::demangle(name)), bytes })
     };
     Ok(sorted(bodies.into_iter().enumerate().map(part).collect::<Result<_>>()?))
 }
