@@ -11,12 +11,16 @@ import (
 const probing = 5 * time.Second
 
 // DB is a database/sql pool that tells the operation in its context how far it has got. It tells waiting from executing,
-// never repeats a statement by itself, gives no connection back that a failure made unusable, and returns
-// COMMIT_ROLLED_BACK where a transaction that the server has rolled back would look committed.
-type DB struct{ pool *sql.DB }
+// never repeats a statement by itself, gives no connection back that a failure made unusable, stops a statement on the server
+// whose context has ended, and returns COMMIT_ROLLED_BACK where a transaction that the server has rolled back would look
+// committed.
+type DB struct {
+	pool    *sql.DB
+	threads *threads
+}
 
 // Track makes a pool report to operations.
-func Track(pool *sql.DB) *DB { return &DB{pool} }
+func Track(pool *sql.DB) *DB { return &DB{pool, threadsOf(pool)} }
 
 // ExecContext is as [sql.DB.ExecContext].
 func (db *DB) ExecContext(ctx context.Context, statement string, arguments ...any) (sql.Result, error) {
@@ -36,11 +40,16 @@ func (db *DB) QueryContext(ctx context.Context, statement string, arguments ...a
 	if err != nil {
 		return nil, err
 	}
-	// Releasing waits until the rows are closed.
-	defer func() { go session.release() }()
 	session.sending(statement)
 	rows, err := session.connection.QueryContext(ctx, statement, arguments...)
-	return rows, session.sent(ctx, err)
+	err = session.sent(ctx, err)
+	if err != nil {
+		session.release()
+		return nil, err
+	}
+	// Releasing waits until the rows are closed.
+	go session.release()
+	return rows, nil
 }
 
 // BeginTx is as [sql.DB.BeginTx].
@@ -68,8 +77,13 @@ func (db *DB) session(ctx context.Context) (*session, error) {
 		tracker.Met(ctx, err)
 		return nil, err
 	}
+	thread, isKnown := db.threads.of(ctx, connection)
 	tracker.Acquired()
-	return &session{tracker: tracker, connection: connection}, nil
+	session := &session{tracker: tracker, connection: connection}
+	if isKnown {
+		session.stop = func() { db.threads.stop(thread) }
+	}
+	return session, nil
 }
 
 // Tx is a transaction that tells its operation how far it has got.
@@ -192,6 +206,10 @@ type session struct {
 	connection *sql.Conn
 	// isUnusable: the connection must not go back to its pool.
 	isUnusable bool
+	// isRunning: the server may still be at work for it.
+	isRunning bool
+	// stop tells the server so; nothing where the driver does.
+	stop func()
 }
 
 func (s *session) sending(statement string) {
@@ -217,6 +235,7 @@ func (s *session) met(ctx context.Context, err error) error {
 	case "none", "rollback":
 	default:
 		s.isUnusable = true
+		s.isRunning = s.isRunning || ctx.Err() != nil
 	}
 	return err
 }
@@ -227,4 +246,7 @@ func (s *session) release() {
 		_ = s.connection.Raw(func(any) error { return driver.ErrBadConn })
 	}
 	_ = s.connection.Close()
+	if s.isRunning && s.stop != nil {
+		s.stop()
+	}
 }

@@ -308,3 +308,37 @@ func TestDatabaseSqlOnMariadbSendsNothingIntoATransactionThatADeadlockEnded(t *t
 	must(t, rival.Rollback())
 	expect(t, "balances", fmt.Sprint(balances(t, db)), "[1 2 3]")
 }
+
+func TestDatabaseSqlOnMariadbStopsAStatementWhoseContextHasEnded(t *testing.T) {
+	pool, db := tracked(t, "mysql", fmt.Sprintf("retort@tcp(127.0.0.1:%d)/test", startMariadb(t)))
+	const slowly = "INSERT INTO account SELECT 3, sleep(30)"
+	running := func() (count int) {
+		must(t, pool.QueryRow("SELECT count(*) FROM information_schema.processlist WHERE info LIKE 'INSERT%sleep%'").Scan(&count))
+		return count
+	}
+	alone := func(ctx context.Context) error {
+		_, err := db.ExecContext(ctx, slowly)
+		return err
+	}
+	inside := func(ctx context.Context) error {
+		transaction, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = transaction.Rollback() }()
+		_, err = transaction.ExecContext(ctx, slowly)
+		return err
+	}
+	for outcome, work := range map[string]func(context.Context) error{
+		"OUTCOME_UNKNOWN unknown": alone, "CANCELLED not_committed": inside,
+	} {
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			until(t, func() bool { return running() == 1 })
+			cancel()
+		}()
+		expect(t, "end", ended(contract.Run(ctx, write(1), work)), outcome)
+		until(t, func() bool { return running() == 0 })
+	}
+	expect(t, "balances", fmt.Sprint(balances(t, db)), "[1 2]")
+}
