@@ -10,7 +10,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 )
 
@@ -35,14 +34,13 @@ func Redact(text string) string { return call("redact", text) }
 // Inspect takes {"text"} and gives {"findings"}.
 func Inspect(text string) string { return call("inspect", text) }
 
-// Fingerprint takes {"text", "dialect"?} and gives {"fingerprint", "shape", "operation", "summary"}; "" where the module
-// fails.
+// Fingerprint takes {"text", "dialect"?} and gives {"fingerprint", "shape", "operation", "summary"}.
 func Fingerprint(statement string) string { return call("fingerprint", statement) }
 
 // Render takes {"envelope" or "verdict", "as": mcp | problem | status | text} and gives the rendered text.
 func Render(envelope string) string { return call("render", envelope) }
 
-// Codes gives the whole table of public codes; "" where the module fails.
+// Codes gives the whole table of public codes; none where the module fails.
 func Codes() string { return callWithout("codes") }
 
 // Version gives the module's version; "" where it fails.
@@ -78,9 +76,12 @@ func call(name, text string) string {
 func callWithout(name string) string {
 	machine, err := compiled()
 	if err != nil {
-		return ""
+		return closedText(name, "")
 	}
-	output, _ := machine.call(name, nil)
+	output, err := machine.call(name, nil)
+	if err != nil {
+		return closedText(name, "")
+	}
 	return output
 }
 
@@ -94,13 +95,13 @@ func (e *engine) callOrClose(name, text string) string {
 }
 
 func (r Report) completed() Report {
-	var random [20]byte
-	_, _ = rand.Read(random[:])
 	if r.Context.TraceID == "" && r.Context.Traceparent == "" {
-		r.Context.TraceID = hex.EncodeToString(random[:16])
+		r.Context.TraceID = mintTraceID()
 	}
 	if r.Seed == 0 {
-		r.Seed = binary.LittleEndian.Uint32(random[16:])
+		var random [4]byte
+		_, _ = rand.Read(random[:])
+		r.Seed = binary.LittleEndian.Uint32(random[:])
 	}
 	return r
 }

@@ -2,7 +2,7 @@
 import { capture } from "./capture.js";
 import { closedText, closedVerdict } from "./closed.js";
 import type { Core, JsonFunction } from "./engine.js";
-import { ContractFault, Engine } from "./engine.js";
+import { Engine } from "./engine.js";
 import { RetortError, toError } from "./errors.js";
 import type { OperationOptions } from "./operation.js";
 import { Operation } from "./operation.js";
@@ -60,8 +60,7 @@ export type Settled<T> = { ok: true; value: T } | { ok: false; verdict: Verdict 
 
 /**
  * The functions of the interface `json`: text in, text out, the same bytes in every host. Where the module fails, they
- * fail closed; `summarise`, `fingerprint`, `codes` and `version`, which have nothing safe to say then, throw a
- * ContractFault.
+ * fail closed: their answers are constants, and `version` is empty.
  */
 export interface JsonContract {
   evaluate(report: string): string;
@@ -118,8 +117,8 @@ export class Contract {
       inspect: through("inspect"),
       fingerprint: through("fingerprint"),
       render: through("render"),
-      codes: () => this.#engine.call("codes"),
-      version: () => this.#engine.call("version"),
+      codes: () => this.#call("codes"),
+      version: () => this.#call("version"),
     };
   }
 
@@ -182,11 +181,7 @@ export class Contract {
     return (JSON.parse(this.json.inspect(JSON.stringify({ text }))) as { findings: Finding[] }).findings;
   }
 
-  /**
-   * Strips a statement of literals and comments.
-   *
-   * @throws ContractFault where the module fails.
-   */
+  /** Strips a statement of literals and comments. */
   fingerprint(statement: string, dialect = ""): Fingerprint {
     return JSON.parse(this.json.fingerprint(JSON.stringify({ text: statement, dialect }))) as Fingerprint;
   }
@@ -270,13 +265,11 @@ export class Contract {
     return settled.value;
   }
 
-  #call(name: JsonFunction, text: string): string {
+  #call(name: JsonFunction, text?: string): string {
     try {
       return this.#engine.call(name, text);
-    } catch (fault) {
-      const closed = closedText(name, text);
-      if (closed === undefined) throw fault instanceof ContractFault ? fault : new ContractFault(name);
-      return closed;
+    } catch {
+      return closedText(name, text ?? "");
     }
   }
 

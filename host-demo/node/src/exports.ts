@@ -3,7 +3,7 @@ export { capture, ConditionError } from "./capture.js";
 export type { Json } from "./capture.js";
 export { Contract, systemClock } from "./contract.js";
 export type { Budget, Clock, ContractOptions, JsonContract, Limits, Settled } from "./contract.js";
-export { ContractFault, LONGEST_TEXT } from "./engine.js";
+export { LONGEST_TEXT } from "./engine.js";
 export type { Core } from "./engine.js";
 export {
   AuthError,

@@ -3,7 +3,9 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import type { Core, Verdict } from "retort-contract";
-import { Contract, contract, ContractFault, LONGEST_TEXT } from "retort-contract";
+import { Contract, contract, LONGEST_TEXT } from "retort-contract";
+
+import { goldenFaults } from "./golden.js";
 
 const path = new URL(import.meta.resolve("retort-contract/retort.core.wasm"));
 const module = new WebAssembly.Module(readFileSync(path));
@@ -64,31 +66,36 @@ test("the closed verdicts use the contract's own texts", () => {
   }
 });
 
-test("every other function fails closed too, or says so", () => {
-  const text = "pässword=x";
-  const findings = [{ kind: "unread", start: 0, end: 11 }];
-  assert.deepEqual(trapping().broken.redact(text), { text: "[unread]", findings });
-  assert.deepEqual(trapping().broken.inspect(text), findings);
-  assert.equal(trapping().broken.budget(10, "success"), 0);
-  assert.equal(trapping().broken.reconcile({ verdict: contract.evaluate({ error: 1 }), receipt: "absent", fenced: true }).envelope.code, "OUTCOME_UNKNOWN");
-  assert.deepEqual(JSON.parse(trapping().broken.json.evaluateMany(`[${write},${write}]`)).length, 2);
-  assert.equal(trapping().broken.toolFailure(contract.evaluate({ error: 1 }).envelope).isError, true);
-  assert.throws(() => trapping().broken.fingerprint("SELECT 1"), ContractFault);
+/** A contract whose module cannot even be instantiated. */
+const broken = new Contract({
+  instantiate: () => {
+    throw new Error("no such file: /etc/secret");
+  },
 });
 
-test("a module that cannot be instantiated fails closed", () => {
-  const broken = new Contract({
-    instantiate: () => {
-      throw new Error("no such file: /etc/secret");
-    },
-  });
+test("every function fails closed as every host does", () => {
+  const { json } = broken;
+  const functions = { ...json, "evaluate-many": json.evaluateMany } as Readonly<Record<string, (text: string) => string>>;
+  const faults = goldenFaults();
+  assert.ok(faults.length > 20);
+  for (const { name, function: called, input, output } of faults) {
+    const answer = functions[called]!(input).replaceAll(/[0-9a-f]{32}/g, "0".repeat(32));
+    assert.deepEqual(JSON.parse(answer), JSON.parse(output), name);
+  }
+  assert.equal(broken.version(), "");
+});
+
+test("a failing module's typed answers hold nothing of what was asked", () => {
   assert.equal(broken.evaluate({ error: null }).envelope.code, "OUTCOME_UNKNOWN");
-  assert.throws(() => broken.version(), { message: "the contract's module cannot be instantiated" });
+  assert.equal(broken.redact("pässword=x").text, "[withheld]");
+  assert.equal(broken.budget(10, "success"), 0);
+  assert.equal(broken.toolFailure(contract.evaluate({ error: 1 }).envelope).isError, true);
+  assert.deepEqual(broken.codes(), []);
 });
 
 test("a text beyond the limit never reaches the module", () => {
   const verdict = JSON.parse(contract.json.evaluate("x".repeat(LONGEST_TEXT + 1))) as Verdict;
-  assert.equal(verdict.diagnostic.rule, "module_fault");
+  assert.equal(verdict.diagnostic.rule, "host/fault");
 });
 
 test("memory stays bounded: the peak of one large report is not kept", () => {

@@ -40,6 +40,11 @@ export function goldenCalls(): GoldenCall[] {
   return lines("golden-calls.jsonl").map((line) => JSON.parse(line) as GoldenCall);
 }
 
+/** What every host answers where the module fails; minted trace ids are zeros. */
+export function goldenFaults(): GoldenCall[] {
+  return lines("faults.jsonl").map((line) => JSON.parse(line) as GoldenCall);
+}
+
 function lines(file: string): string[] {
   const text = readFileSync(join(repository, "tests", "corpus", file), "utf8");
   return text.split("\n").filter((line) => line !== "");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import threading
 from collections.abc import Callable
@@ -12,9 +13,10 @@ from typing import Any
 
 import pytest
 import wasmtime
+from test_golden import CORPUS
 from wasmtime import component
 
-from retort_contract import Contract, _cache, _engine, _locate, raw
+from retort_contract import Contract, _cache, _closed, _engine, _locate, raw
 
 REPORT = json.dumps(
     {"error": {"sqlstate": "40001"}, "operation": {"phase": "execute", "transaction": "open"}, "seed": 7}
@@ -124,31 +126,22 @@ def test_a_forked_process_still_interrupts_a_call_that_never_ends() -> None:
     assert os.waitstatus_to_exitcode(status) == 7
 
 
-CLOSED: list[tuple[dict[str, Any], tuple[str, str, str, str]]] = [
-    ({"effect": "write"}, ("OUTCOME_UNKNOWN", "unknown_outcome", "unknown", "escalate")),
-    ({}, ("OUTCOME_UNKNOWN", "unknown_outcome", "unknown", "escalate")),
-    ({"operation_key": "k1"}, ("OUTCOME_UNKNOWN", "unknown_outcome", "unknown", "reconcile")),
-    ({"effect": "read"}, ("DATABASE_ERROR", "permanent", "not_committed", "stop")),
-    ({"effect": "read", "statement": " SELECT 1"}, ("DATABASE_ERROR", "permanent", "not_committed", "stop")),
-    ({"effect": "read", "statement": "DELETE FROM t"}, ("OUTCOME_UNKNOWN", "unknown_outcome", "unknown", "escalate")),
-]
+FAULTS = [json.loads(line) for line in (CORPUS / "faults.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize(("operation", "expected"), CLOSED)
-def test_a_fault_is_answered_with_a_cautious_constant(
-    monkeypatch: pytest.MonkeyPatch, operation: dict[str, Any], expected: tuple[str, str, str, str]
-) -> None:
+@pytest.mark.parametrize("case", FAULTS, ids=lambda case: case["name"])
+def test_a_fault_is_answered_as_every_host_answers_it(monkeypatch: pytest.MonkeyPatch, case: dict[str, str]) -> None:
     monkeypatch.setattr(_engine, "shared", lambda: faulty("unreachable"))
-    contract = Contract()
-    report = {"error": {"message": "secret"}, "operation": operation, "context": {"trace_id": "t-1"}}
-    verdict = contract.evaluate(report)
-    envelope = verdict.envelope
-    assert (envelope.code, envelope.category, envelope.outcome, envelope.next) == expected
-    assert (envelope.retryable, envelope.trace_id, verdict.decision.reason) == (False, "t-1", "tool_fault")
-    assert "secret" not in verdict.text
-    monkeypatch.undo()
-    message = next(row.message for row in contract.codes() if row.code == envelope.code)
-    assert envelope.message == message
+    function = getattr(raw, case["function"].replace("-", "_"))
+    output = function() if case["function"] == "codes" else function(case["input"])
+    assert re.sub("[0-9a-f]{32}", "0" * 32, output) == case["output"]
+
+
+def test_the_closed_verdicts_use_the_contract_s_own_texts() -> None:
+    messages = {row.code: (row.message, row.category) for row in Contract().codes()}
+    for effect in ("read", "write"):
+        envelope = _closed.verdict({"operation": {"effect": effect}})["envelope"]
+        assert (envelope["message"], envelope["category"]) == messages[envelope["code"]]
 
 
 def test_a_fault_in_any_other_function_lets_nothing_through(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,9 +89,12 @@ pub fn rendered() -> String {
 impl Outline {
     fn of_report(report: &Value) -> Outline {
         let operation = &report["operation"];
+        // A statement that is no text is none that selects.
+        let statement = Some(&operation["statement"]).filter(|value| !value.is_null());
+        let statement = statement.map(|value| value.as_str().unwrap_or_default());
         let trace_id = report["context"]["trace_id"].as_str().and_then(Token::identifier);
         Outline {
-            is_read: is_read(operation["effect"].as_str(), operation["statement"].as_str()),
+            is_read: is_read(operation["effect"].as_str(), statement),
             trace_id: trace_id.map_or_else(ids::trace_id, |token| token.as_str().into()),
             operation_key: key(&operation["operation_key"]),
         }
@@ -136,7 +139,7 @@ impl Outline {
         let (code, category) = (self.code().as_str(), self.code().category().as_str());
         let delay = self.check_after_ms().map_or(String::new(), |ms| format!(r#""delay_ms":{ms},"#));
         format!(
-            r#"{{"envelope":{envelope},"decision":{{"action":"{next}",{delay}"scope":"operation","cleanup":"discard_connection","reason":"tool_fault","attempts_left":0}},"diagnostic":{{"trace_id":"{trace_id}","code":"{code}","system":"_OTHER","rule":"host/fault","proof":"nothing","native_codes":[],"phase":"unknown","phase_conflict":false,"transaction":"unknown","cancel":"none","connection":"unknown","message":"","causes":[],"attempt_number":1}},"attempt":{{"error.type":"{code}","db.system.name":"_OTHER","db.response.status_code":"_OTHER","retort.attempt.number":1,"retort.category":"{category}","retort.outcome":"{outcome}","retort.retryable":false,"retort.next":"{next}","retort.final":true}}}}"#
+            r#"{{"envelope":{envelope},"decision":{{"action":"{next}",{delay}"scope":"operation","cleanup":"cancel_then_discard","reason":"tool_fault","attempts_left":0}},"diagnostic":{{"trace_id":"{trace_id}","code":"{code}","system":"_OTHER","rule":"host/fault","proof":"nothing","native_codes":[],"phase":"unknown","phase_conflict":false,"transaction":"unknown","cancel":"none","connection":"unknown","message":"","causes":[],"attempt_number":1}},"attempt":{{"error.type":"{code}","db.system.name":"_OTHER","db.response.status_code":"_OTHER","retort.attempt.number":1,"retort.category":"{category}","retort.outcome":"{outcome}","retort.retryable":false,"retort.next":"{next}","retort.final":true}}}}"#
         )
     }
 }
@@ -153,7 +156,9 @@ fn key(value: &Value) -> Option<String> {
     value.as_str().and_then(Token::key).map(|token| token.as_str().into())
 }
 
-/// The findings that cover the whole text.
-fn whole(text: &str) -> String {
+/// The findings that cover the whole text of what was asked.
+fn whole(asked: &str) -> String {
+    let value: Value = serde_json::from_str(asked).unwrap_or(Value::Null);
+    let text = value["text"].as_str().unwrap_or(asked);
     format!(r#"[{{"kind":"unreadable","start":0,"end":{}}}]"#, text.len())
 }

@@ -82,7 +82,7 @@ impl Outline {
                 action: self.next().into(),
                 delay_ms: self.check_after_ms(),
                 scope: "operation".into(),
-                cleanup: "discard_connection".into(),
+                cleanup: "cancel_then_discard".into(),
                 reason: "tool_fault".into(),
                 attempts_left: 0,
                 tokens_left: None,

@@ -66,7 +66,7 @@ def verdict(report: object) -> dict[str, Any]:
             "action": next_step,
             **delay,
             "scope": "operation",
-            "cleanup": "discard_connection",
+            "cleanup": "cancel_then_discard",
             "reason": "tool_fault",
             "attempts_left": 0,
         },

@@ -12,77 +12,115 @@ import java.util.regex.Pattern;
 
 /** Failing closed: what this package answers where the module cannot. Nothing here makes a retry look safe. */
 final class Closed {
-  private static final Pattern TRACE_ID = Pattern.compile("[A-Za-z0-9._:-]{1,64}");
-  private static final String NO_TRACE = "0".repeat(32);
+  private static final Pattern TRACE_ID = Pattern.compile("[A-Za-z0-9._:/@+#-]{1,128}");
+  private static final Pattern KEY = Pattern.compile("[!-~]{1,256}");
+  private static final Pattern SELECT = Pattern.compile("\\s*select\\b.*", Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+
+  /** How long to wait before the operation key is looked up. */
+  private static final long CHECK_AFTER_MS = 1000;
 
   /** One of the two verdicts. Texts as in the contract's table of codes. */
-  record Row(String code, String category, String outcome, String next, String reason, String message) {}
+  record Row(String code, String category, String outcome, String message) {}
 
   static final Row READ =
       new Row(
           "DATABASE_ERROR",
           "permanent",
           "not_committed",
-          "stop",
-          "unrecognised",
           "The database reported an error that a retry does not mend.");
   static final Row WRITE =
       new Row(
           "OUTCOME_UNKNOWN",
           "unknown_outcome",
           "unknown",
-          "escalate",
-          "outcome_unknown",
           "It is not known whether the operation took effect. Do not repeat it before that is known.");
 
   private Closed() {}
 
   /** The verdict on a report that the module could not judge. */
   static Verdict verdict(Report report) {
-    String effect = report.operation() == null ? null : report.operation().effect();
-    return verdict(effect, report.context() == null ? null : report.context().traceId());
+    return verdict(Json.MAPPER.<JsonNode>valueToTree(report));
   }
 
   private static Verdict verdict(JsonNode report) {
-    return verdict(
-        report.path("operation").path("effect").textValue(), report.path("context").path("trace_id").textValue());
+    JsonNode operation = report.path("operation");
+    boolean isRead = "read".equals(operation.path("effect").textValue()) && selects(operation.path("statement"));
+    String key = isRead ? null : matching(KEY, operation.path("operation_key"));
+    return verdict(isRead ? READ : WRITE, key, matching(TRACE_ID, report.path("context").path("trace_id")));
   }
 
-  private static Verdict verdict(String effect, String claimed) {
-    Row row = "read".equals(effect) ? READ : WRITE;
-    String trace = claimed != null && TRACE_ID.matcher(claimed).matches() ? claimed : NO_TRACE;
-    Map<String, Object> attempt = new LinkedHashMap<>();
-    attempt.put("error.type", row.code);
-    attempt.put("db.system.name", "_OTHER");
-    attempt.put("db.response.status_code", "_OTHER");
-    attempt.put("retort.attempt.number", 1);
-    attempt.put("retort.category", row.category);
-    attempt.put("retort.outcome", row.outcome);
-    attempt.put("retort.retryable", false);
-    attempt.put("retort.next", row.next);
-    attempt.put("retort.final", true);
+  /** An earlier verdict that could not be judged anew: a write, whose outcome stays open. */
+  private static Verdict reconciled(JsonNode given) {
+    JsonNode earlier = given.path("verdict");
+    String key = matching(KEY, given.path("operation").path("operation_key"));
+    key = key == null ? matching(KEY, earlier.path("envelope").path("operation_key")) : key;
+    key = key == null ? matching(KEY, earlier.path("operation_key")) : key;
+    return verdict(WRITE, key, matching(TRACE_ID, given.path("context").path("trace_id")));
+  }
+
+  private static Verdict verdict(Row row, String key, String claimed) {
+    String next = row == READ ? "stop" : key == null ? "escalate" : "reconcile";
+    String trace = claimed == null ? Tracker.traceId() : claimed;
+    Long check = key == null ? null : CHECK_AFTER_MS;
+    Map<String, Object> attempt =
+        ordered(
+            "error.type", row.code,
+            "db.system.name", "_OTHER",
+            "db.response.status_code", "_OTHER",
+            "retort.attempt.number", 1,
+            "retort.category", row.category,
+            "retort.outcome", row.outcome,
+            "retort.retryable", false,
+            "retort.next", next,
+            "retort.final", true);
     return new Verdict(
         new Verdict.Envelope(
-            row.code, row.category, false, null, row.outcome, trace, row.message, row.next, null, null, null, null, null),
-        new Verdict.Decision(row.next, null, "operation", "cancel_then_discard", row.reason, 0, null),
+            row.code, row.category, false, null, row.outcome, trace, row.message, next, key, check, null, null, null),
+        new Verdict.Decision(next, check, "operation", "cancel_then_discard", "tool_fault", 0, null),
         new Verdict.Diagnostic(
-            trace, null, null, row.code, "_OTHER", null, "module_fault", "nothing", List.of(), "unknown", false,
+            trace, null, null, row.code, "_OTHER", null, "host/fault", "nothing", List.of(), "unknown", false,
             "unknown", "none", "unknown", "", List.of(), null, null, 1, null, null, null, null, null, null),
         attempt);
   }
 
-  /** What each function gives where the module could not; empty: there is nothing that would be safe. */
+  /** What each function gives where the module could not. */
   static String text(String name, String text) {
     return switch (name) {
       case "evaluate" -> write(verdict(read(text)));
       case "evaluate-many" -> write(each(read(text)));
-      case "reconcile" -> write(verdict(NullNode.instance));
+      case "reconcile" -> write(reconciled(read(text)));
+      case "summarise" -> write(noRecord());
       case "budget" -> "{\"tokens\":0}";
-      case "redact" -> write(ordered("text", "[unread]", "findings", whole(text)));
+      case "redact" -> write(ordered("text", "[withheld]", "findings", whole(text)));
       case "inspect" -> write(ordered("findings", whole(text)));
+      case "fingerprint" ->
+          write(ordered("fingerprint", "0".repeat(16), "shape", "", "operation", "", "summary", ""));
       case "render" -> write(toolFailure());
+      case "codes" -> "[]";
       default -> "";
     };
+  }
+
+  /** A fold that claims nothing. */
+  private static Map<String, Object> noRecord() {
+    return ordered(
+        "retort.attempts", 0,
+        "retort.total_delay_ms", 0,
+        "error.type", WRITE.code,
+        "retort.category", WRITE.category,
+        "retort.outcome", WRITE.outcome,
+        "retort.duplicates_possible", true,
+        "retort.final", true);
+  }
+
+  /** Only what shows nothing else than a SELECT reads. */
+  private static boolean selects(JsonNode statement) {
+    return statement.isMissingNode() || statement.isNull() || matching(SELECT, statement) != null;
+  }
+
+  private static String matching(Pattern pattern, JsonNode value) {
+    String text = value.textValue();
+    return text != null && pattern.matcher(text).matches() ? text : null;
   }
 
   private static List<Verdict> each(JsonNode reports) {
@@ -104,7 +142,7 @@ final class Closed {
   private static List<Map<String, Object>> whole(String text) {
     String inner = read(text).path("text").textValue();
     int end = (inner == null ? text : inner).getBytes(StandardCharsets.UTF_8).length;
-    return List.of(ordered("kind", "unread", "start", 0, "end", end));
+    return List.of(ordered("kind", "unreadable", "start", 0, "end", end));
   }
 
   private static Map<String, Object> ordered(Object... members) {
