@@ -87,7 +87,7 @@ FUZZ_TARGETS := evaluate causes redact fingerprint render
 # Seconds per target: a minute in all unless told otherwise.
 SECONDS_EACH ?= 10
 
-.PHONY: fuzz fuzz-keep sbom reproduce
+.PHONY: fuzz fuzz-keep soak sbom reproduce
 
 $(TOOLS)/bin/cargo-fuzz:
 	cargo install --quiet --locked cargo-fuzz --version 0.13.2 --root $(TOOLS)
@@ -95,15 +95,21 @@ $(TOOLS)/bin/cargo-fuzz:
 $(TOOLS)/bin/cargo-cyclonedx:
 	cargo install --quiet --locked cargo-cyclonedx --version 0.5.9 --root $(TOOLS)
 
-fuzz: $(TOOLS)/bin/cargo-fuzz ## Fuzz every target from the kept corpora; SECONDS_EACH=3600 for the long run
+fuzz: component $(TOOLS)/bin/cargo-fuzz ## Fuzz every target from the kept corpora; SECONDS_EACH=3600 for the long run
 	cargo run --quiet --release -p retort-tests --bin fuzz-corpus -- unpack target/fuzz/corpus
 	@# Coverage flags are stable, address sanitising is not: the logic forbids unsafe code.
 	@for target in $(FUZZ_TARGETS); do \
 	  echo "fuzz $$target"; \
 	  PATH=$(CURDIR)/$(TOOLS)/bin:$$PATH cargo fuzz run --fuzz-dir $(FUZZ) --sanitizer none --target-dir target/fuzz \
 	    $$target target/fuzz/corpus/$$target -- \
-	    -max_total_time=$(SECONDS_EACH) -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0; \
+	    -max_total_time=$(SECONDS_EACH) -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
+	  || exit 1; \
 	done
+	@# What was found goes through the component too.
+	RETORT_FUZZED=$(CURDIR)/target/fuzz/corpus cargo test $(NATIVE) --features retort-host/embed --test component fuzzed
+
+soak: component ## Judge a million reports in one instance, whose memory must stay flat
+	RETORT_SOAK=1000000 cargo test $(NATIVE) --features retort-host/embed --test component soak -- --nocapture
 
 fuzz-keep: ## Keep what fuzzing found: the shortest inputs of each target
 	cargo run --quiet --release -p retort-tests --bin fuzz-corpus -- keep target/fuzz/corpus

@@ -21,6 +21,26 @@ pub const ALL: [(&str, Property); 5] = [
     ("render", render),
 ];
 
+/// The call of the interface `json` that goes with an input of a fuzz target: function and argument.
+///
+/// # Panics
+/// Where no target has this name.
+pub fn call(target: &str, text: &str) -> (&'static str, String) {
+    let input = match target {
+        "evaluate" => String::from(text),
+        "causes" => report_of_causes(text),
+        "redact" => json!({"text": text, "level": "strict"}).to_string(),
+        "fingerprint" => json!({"text": text, "dialect": "postgresql"}).to_string(),
+        "render" => {
+            let envelope = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+            json!({"envelope": envelope, "as": "problem"}).to_string()
+        }
+        _ => panic!("{target} is no fuzz target"),
+    };
+    let functions = ["redact", "fingerprint", "render"];
+    (functions.into_iter().find(|name| *name == target).unwrap_or("evaluate"), input)
+}
+
 /// Any text as a report gets a verdict that keeps the laws.
 ///
 /// # Panics
@@ -42,14 +62,18 @@ pub fn evaluate(text: &str) {
 /// # Panics
 /// Where a law is broken.
 pub fn causes(text: &str) {
+    evaluate(&report_of_causes(text));
+}
+
+/// A report whose error is nested, spelled and worded as the text's bytes choose.
+pub fn report_of_causes(text: &str) -> String {
     let mut steps = text.bytes();
     let operation = json!({
         "effect": pick(&mut steps, &["write", "read", "idempotent_write"]),
         "phase": pick(&mut steps, &["unknown", "send", "execute", "commit", "acquire", "rollback", "done"]),
         "transaction": pick(&mut steps, &["none", "open", "committing", "failed", "unknown"]),
     });
-    let report = json!({"error": shape(&mut steps, 0), "operation": operation, "seed": 7});
-    evaluate(&report.to_string());
+    json!({"error": shape(&mut steps, 0), "operation": operation, "seed": 7}).to_string()
 }
 
 /// Redaction is idempotent and leaves nothing that `inspect` would find; findings lie in order within the text.

@@ -3,4 +3,5 @@
 mod artefacts;
 mod cost;
 mod parity;
+mod soak;
 mod typed;

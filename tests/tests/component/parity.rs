@@ -1,11 +1,14 @@
 //! Native and component give the same bytes: both interfaces, fresh and reused instances.
 
+use std::fs;
+use std::path::PathBuf;
+
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use retort::strings;
 use retort_host::{Component, Contract, Instances, Options};
 use retort_tests::golden::{FUNCTIONS, call_native};
-use retort_tests::{arbitrary, corpus};
+use retort_tests::{arbitrary, corpus, properties};
 use serde_json::{Value, json};
 
 use crate::typed;
@@ -117,6 +120,30 @@ fn all_reports_of_the_corpus_at_once_are_the_single_ones() {
     let many = components.fresh.typed().evaluate_many(&records);
     let many: Vec<String> = many.iter().map(|verdict| typed::verdict(verdict).to_string()).collect();
     assert_eq!(many, single);
+    components.assert_no_faults();
+}
+
+/// What is kept of fuzzing, or all of a run: `make fuzz` names its folder.
+#[test]
+fn fuzzed_inputs_are_answered_alike() {
+    let components = Components::load();
+    let folder = std::env::var_os("RETORT_FUZZED").map(PathBuf::from);
+    let mut compared = 0;
+    for (target, _) in properties::ALL {
+        let inputs = match &folder {
+            Some(folder) => fs::read_dir(folder.join(target))
+                .expect("a folder for the target")
+                .filter_map(|entry| fs::read_to_string(entry.expect("an entry").path()).ok())
+                .collect(),
+            None => corpus::fuzz_seeds(target),
+        };
+        for input in &inputs {
+            let (function, input) = properties::call(target, input);
+            components.check(function, &input).unwrap();
+        }
+        compared += inputs.len();
+    }
+    println!("{compared} fuzzed inputs are answered alike");
     components.assert_no_faults();
 }
 
