@@ -82,11 +82,16 @@ fn main() {
     for size in BATCHES {
         let batch: Vec<Value> = reports.iter().cycle().take(size).cloned().collect();
         let (batch, calls) = (Value::from(batch).to_string(), (400 / size).max(1));
-        let warm = &warm;
+        let native = format!("native, reports at once: {size}");
+        let (warm, again) = (&warm, batch.clone());
+        let run = move || {
+            busy(|| (0..calls).for_each(|_| drop(black_box(strings::evaluate_many(black_box(&again))))))
+        };
+        probes.push(Probe::new(&native, None, size * calls, run));
         let run =
             move || busy(|| (0..calls).for_each(|_| drop(black_box(warm.evaluate_many(black_box(&batch))))));
-        let name = format!("evaluate-many, reports: {size}");
-        probes.push(Probe::new(&name, Some("native"), size * calls, run));
+        let name = format!("JSON, warm, reports at once: {size}");
+        probes.push(Probe::new(&name, Some(&native), size * calls, run));
     }
     for length in LENGTHS {
         let (report, calls) = (report_of(length), (131_072 / length).max(1));
