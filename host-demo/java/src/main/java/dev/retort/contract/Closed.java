@@ -84,20 +84,20 @@ final class Closed {
   }
 
   /** What each function gives where the module could not. */
-  static String text(String name, String text) {
-    return switch (name) {
-      case "evaluate" -> write(verdict(read(text)));
-      case "evaluate-many" -> write(each(read(text)));
-      case "reconcile" -> write(reconciled(read(text)));
-      case "summarise" -> write(noRecord());
-      case "budget" -> "{\"tokens\":0}";
-      case "redact" -> write(ordered("text", "[withheld]", "findings", whole(text)));
-      case "inspect" -> write(ordered("findings", whole(text)));
-      case "fingerprint" ->
+  static String text(Function function, String text) {
+    return switch (function) {
+      case EVALUATE -> write(verdict(read(text)));
+      case EVALUATE_MANY -> write(each(read(text)));
+      case RECONCILE -> write(reconciled(read(text)));
+      case SUMMARISE -> write(noRecord());
+      case BUDGET -> "{\"tokens\":0}";
+      case REDACT -> write(ordered("text", "[withheld]", "findings", whole(text)));
+      case INSPECT -> write(ordered("findings", whole(text)));
+      case FINGERPRINT ->
           write(ordered("fingerprint", "0".repeat(16), "shape", "", "operation", "", "summary", ""));
-      case "render" -> write(toolFailure());
-      case "codes" -> "[]";
-      default -> "";
+      case RENDER -> write(toolFailure());
+      case CODES -> "[]";
+      case VERSION -> "";
     };
   }
 

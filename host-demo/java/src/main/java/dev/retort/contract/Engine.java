@@ -72,25 +72,25 @@ final class Engine {
   }
 
   /**
-   * One text in, one text out; {@code null} for a function that takes none. Lone surrogates arrive as U+FFFD.
+   * One text in, one text out. Lone surrogates arrive as U+FFFD.
    *
    * @throws Fault whatever went wrong; the next call meets another instance
    */
-  String call(String name, String text) throws Fault {
-    byte[] input = text == null ? null : utf8(text);
+  String call(Function function, String text) throws Fault {
+    byte[] input = function.takesText() ? utf8(text) : null;
     if (input != null && input.length > LONGEST_TEXT) {
       throw new Fault("the text is too long for the contract's module");
     }
     try {
       Guest guest = idle.poll();
       guest = guest == null ? new Guest(instantiate.get()) : guest;
-      String output = guest.call(name, input);
+      String output = guest.call(function.word, input);
       if (guest.calls < CALLS_PER_INSTANCE && guest.bytes() <= LARGEST_MEMORY) {
         idle.offer(guest);
       }
       return output;
     } catch (RuntimeException | StackOverflowError | OutOfMemoryError | LinkageError error) {
-      throw new Fault("the contract's module failed in " + name);
+      throw new Fault("the contract's module failed in " + function.word);
     }
   }
 

@@ -48,6 +48,13 @@ public record Operation(
         replays, keyConstraint, statement, opIndex);
   }
 
+  /** The same operation, at a place of a batch, counted from 0. */
+  public Operation withOpIndex(int opIndex) {
+    return new Operation(
+        effect, phase, transaction, unit, stepsDone, origin, operationKey, dedupe, keyExpiresMs, receipt, fenced,
+        replays, keyConstraint, statement, opIndex);
+  }
+
   /** The same operation, as far as it has got. */
   Operation at(String phase, String transaction, int steps) {
     int done = stepsDone == null ? steps : stepsDone + steps;

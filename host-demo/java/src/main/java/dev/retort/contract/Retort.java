@@ -22,57 +22,12 @@ public final class Retort {
 
   /** A report in, a verdict out, both as JSON. */
   public static String evaluate(String report) {
-    return OF_THIS_PROCESS.call("evaluate", report);
+    return call(Function.EVALUATE, report);
   }
 
-  /** An array of reports in, an array of verdicts out. */
-  public static String evaluateMany(String reports) {
-    return OF_THIS_PROCESS.call("evaluate-many", reports);
-  }
-
-  /** An earlier verdict and what its receipt says in, a verdict out. */
-  public static String reconcile(String reconciliation) {
-    return OF_THIS_PROCESS.call("reconcile", reconciliation);
-  }
-
-  /** The attempt records of one operation in, one operation record out. */
-  public static String summarise(String attempts) {
-    return OF_THIS_PROCESS.call("summarise", attempts);
-  }
-
-  /** {@code {"tokens", "event", "capacity"?}} in, {@code {"tokens"}} out. */
-  public static String budget(String change) {
-    return OF_THIS_PROCESS.call("budget", change);
-  }
-
-  /** {@code {"text", "level"?}} in, {@code {"text", "findings"}} out. */
-  public static String redact(String text) {
-    return OF_THIS_PROCESS.call("redact", text);
-  }
-
-  /** {@code {"text"}} in, {@code {"findings"}} out. */
-  public static String inspect(String text) {
-    return OF_THIS_PROCESS.call("inspect", text);
-  }
-
-  /** {@code {"text", "dialect"?}} in, {@code {"fingerprint", "shape", "operation", "summary"}} out. */
-  public static String fingerprint(String statement) {
-    return OF_THIS_PROCESS.call("fingerprint", statement);
-  }
-
-  /** {@code {"envelope" or "verdict", "as": mcp | problem | status | text}} in, the rendered text out. */
-  public static String render(String envelope) {
-    return OF_THIS_PROCESS.call("render", envelope);
-  }
-
-  /** The whole table of public codes; empty where the module fails. */
-  public static String codes() {
-    return OF_THIS_PROCESS.call("codes", null);
-  }
-
-  /** The module's version; empty where it fails. */
-  public static String version() {
-    return OF_THIS_PROCESS.call("version", null);
+  /** Calls a function of the interface {@code json}; where it takes no text, {@code ""} will do. */
+  public static String call(Function function, String text) {
+    return OF_THIS_PROCESS.answer(function, text);
   }
 
   /** Judges one report. Mints a trace id and a seed where the report has none. */
@@ -136,17 +91,17 @@ public final class Retort {
   Verdict verdict(Report report) {
     Report complete = completed(report);
     try {
-      return Json.MAPPER.readValue(call("evaluate", Json.MAPPER.writeValueAsString(complete)), Verdict.class);
+      return Json.MAPPER.readValue(answer(Function.EVALUATE, Json.MAPPER.writeValueAsString(complete)), Verdict.class);
     } catch (JsonProcessingException error) {
       return Closed.verdict(complete);
     }
   }
 
-  String call(String name, String text) {
+  String answer(Function function, String text) {
     try {
-      return engine.call(name, text);
+      return engine.call(function, text);
     } catch (Engine.Fault fault) {
-      return Closed.text(name, text);
+      return Closed.text(function, text);
     }
   }
 

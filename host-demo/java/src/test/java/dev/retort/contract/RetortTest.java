@@ -18,27 +18,12 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
 class RetortTest {
   private static final String WRITE =
       "{\"error\":{\"code\":\"23505\"},\"system\":\"postgresql\",\"operation\":{\"phase\":\"execute\","
           + "\"transaction\":\"open\"},\"context\":{\"trace_id\":\"t-1\"}}";
-
-  private static final Map<String, UnaryOperator<String>> FUNCTIONS =
-      Map.ofEntries(
-          Map.entry("evaluate", Retort::evaluate),
-          Map.entry("evaluate-many", Retort::evaluateMany),
-          Map.entry("reconcile", Retort::reconcile),
-          Map.entry("summarise", Retort::summarise),
-          Map.entry("budget", Retort::budget),
-          Map.entry("redact", Retort::redact),
-          Map.entry("inspect", Retort::inspect),
-          Map.entry("fingerprint", Retort::fingerprint),
-          Map.entry("render", Retort::render),
-          Map.entry("codes", text -> Retort.codes()),
-          Map.entry("version", text -> Retort.version()));
 
   /** An engine whose first instance traps on every call: it is told to read beyond its memory. */
   private static Engine trapping() {
@@ -66,7 +51,7 @@ class RetortTest {
   void everyGoldenCallGivesItsGoldenOutputByteForByte() throws Exception {
     for (String line : Golden.lines("golden-calls.jsonl")) {
       JsonNode call = Json.MAPPER.readTree(line);
-      String output = FUNCTIONS.get(call.get("function").textValue()).apply(call.get("input").textValue());
+      String output = Retort.call(Function.of(call.get("function").textValue()), call.get("input").textValue());
       assertEquals(call.get("output").textValue(), output, call.get("name").textValue());
     }
   }
@@ -77,7 +62,7 @@ class RetortTest {
         ChicoryException.class,
         () -> Engine.instance().export("retort:contract/json@0.1.0#evaluate").apply(0xFFFF_0000L, 0xFFFF));
     Retort retort = new Retort(trapping());
-    Verdict closed = Json.MAPPER.readValue(retort.call("evaluate", WRITE), Verdict.class);
+    Verdict closed = Json.MAPPER.readValue(retort.answer(Function.EVALUATE, WRITE), Verdict.class);
     assertEquals(
         new Verdict.Envelope(
             "OUTCOME_UNKNOWN",
@@ -94,7 +79,7 @@ class RetortTest {
             null,
             null),
         closed.envelope());
-    assertEquals(Retort.evaluate(WRITE), retort.call("evaluate", WRITE));
+    assertEquals(Retort.evaluate(WRITE), retort.answer(Function.EVALUATE, WRITE));
   }
 
   @Test
@@ -109,7 +94,7 @@ class RetortTest {
     assertTrue(faults.size() > 20);
     for (String line : faults) {
       JsonNode fault = Json.MAPPER.readTree(line);
-      String output = broken.call(fault.get("function").textValue(), fault.get("input").textValue());
+      String output = broken.answer(Function.of(fault.get("function").textValue()), fault.get("input").textValue());
       assertEquals(
           Json.MAPPER.readTree(fault.get("output").textValue()),
           Json.MAPPER.readTree(output.replaceAll("[0-9a-f]{32}", "0".repeat(32))),
@@ -117,26 +102,26 @@ class RetortTest {
     }
     Verdict read = broken.verdict(Report.of(new Exception()).withOperation(Operation.of("read", null, null)));
     assertEquals("DATABASE_ERROR", read.envelope().code());
-    assertEquals("[]", broken.call("codes", null));
+    assertEquals("[]", broken.answer(Function.CODES, ""));
   }
 
   @Test
   void theClosedVerdictsUseTheContractsOwnTexts() {
     for (Closed.Row row : List.of(Closed.READ, Closed.WRITE)) {
       assertTrue(
-          Retort.codes().contains("\"code\":\"" + row.code() + "\",\"category\":\"" + row.category() + "\""), row.code());
-      assertTrue(Retort.codes().contains(row.message()), row.code());
+          Retort.call(Function.CODES, "").contains("\"code\":\"" + row.code() + "\",\"category\":\"" + row.category() + "\""), row.code());
+      assertTrue(Retort.call(Function.CODES, "").contains(row.message()), row.code());
     }
   }
 
   @Test
   void memoryIsBoundedAndThePeakOfALargeReportIsNotKept() throws Exception {
     Engine engine = Engine.ofCore();
-    engine.call("evaluate", "{\"error\":{\"message\":\"" + "m".repeat(Engine.LONGEST_TEXT - 100) + "\"}}");
+    engine.call(Function.EVALUATE, "{\"error\":{\"message\":\"" + "m".repeat(Engine.LONGEST_TEXT - 100) + "\"}}");
     assertEquals(0, engine.idle());
-    engine.call("evaluate", WRITE);
+    engine.call(Function.EVALUATE, WRITE);
     assertEquals(1, engine.idle());
-    assertThrows(Engine.Fault.class, () -> engine.call("evaluate", "m".repeat(Engine.LONGEST_TEXT + 1)));
+    assertThrows(Engine.Fault.class, () -> engine.call(Function.EVALUATE, "m".repeat(Engine.LONGEST_TEXT + 1)));
     assertEquals(-1, Engine.instance().memory().grow(Engine.MOST_MEMORY / 65536));
   }
 
@@ -176,12 +161,15 @@ class RetortTest {
         (condition, kind) -> {
           Report report =
               Report.of(new ConditionException(condition))
-                  .withOperation(Operation.of("write", "execute", "none"))
+                  .withOperation(Operation.of("write", "execute", "none").withOpIndex(4))
                   .withContext(Context.ofAuthorized());
           RetortException thrown = assertThrows(RetortException.class, () -> Retort.check(report));
           assertInstanceOf(kind, thrown);
           assertEquals(condition, thrown.code());
           assertNull(thrown.getCause());
+          if (thrown instanceof RetortException.ConflictException conflict) {
+            assertEquals(4, conflict.opIndex());
+          }
         });
   }
 
