@@ -226,6 +226,6 @@ packages: test-packages ## Build and try every package; SHA-256 sums beside them
 
 .PHONY: bench-hosts
 
-bench-hosts: build test-packages ## Measure every host in one run, and print the README's table
+bench-hosts: build workers package-python package-node package-go package-java ## Measure every host in one run, and print the README's table
 	cd $(JAVA) && mvn -q -B test-compile
 	python3 host-demo/bench/hosts.py

@@ -1,7 +1,8 @@
 """Measures every host in one run and prints the README's table: `make bench-hosts`.
 
 The hosts take turns, so that all of them meet the same disturbances; each figure is the median of its rounds. All of
-them judge `report.json`, and measure processor time, since the machine may be busy with other things.
+them judge `report.json`, and measure processor time, since the machine may be busy with other things; but for those
+behind HTTP, which measure the time that passes.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ HOSTS = {
     "node": ("Node", "V8, core module", "retort-contract-*.tgz", 3),
     "go": ("Go", "wazero, core module", "go/retort.dev/contract/@v/*.zip", 3),
     "java": ("Java", "Chicory, core module", "retort-contract-*.jar", 2),
+    "workerd": ("Cloudflare's workerd, HTTP included", "V8, core module", "retort-contract-*.tgz", 3),
+    "sidecar": ("Any, `retort sidecar`, HTTP included", "wasmtime", None, 1),
 }
 
 #: How each host is run, and where. Each prints a JSON object a line, but for Go, whose own benchmarks are read.
@@ -35,6 +38,7 @@ COMMANDS = (
     (["target/python-venv/bin/python", "host-demo/python/tests/measure.py"], "."),
     (["node", "scripts/bench.mjs"], "host-demo/node"),
     (["go", "test", "-run", "^$", "-bench", ".", "-benchtime", "1s", "."], "host-demo/go"),
+    (["node", "bench.mjs"], "host-demo/workers"),
     (["java", "-cp", "@classpath", "dev.retort.contract.Bench"], "host-demo/java"),
 )
 GO = re.compile(r"^Benchmark(Evaluate|Start)\b.*?([\d.]+) cpu-[um]s/op", re.MULTILINE)

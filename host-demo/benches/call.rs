@@ -1,8 +1,7 @@
-//! Measures a warm verdict natively and through the component, and the start. Prints one JSON object a line. The best of
-//! many short rounds, since everything that disturbs one makes it longer.
+//! Measures a warm verdict natively and through the component, and the start, in processor time, since the machine may be
+//! busy. Prints one JSON object a line. The best of many short rounds, since everything that disturbs one makes it longer.
 
-use std::time::Instant;
-
+use cpu_time::{ProcessTime, ThreadTime};
 use retort_host::{Component, Contract, Error, Instances, Native, Options};
 
 const REPORT: &str = include_str!("../bench/report.json");
@@ -12,7 +11,7 @@ const CALLS: u32 = 100;
 /// The best of several rounds, in microseconds a call.
 fn microseconds(contract: &dyn Contract) -> f64 {
     let round = |_| {
-        let start = Instant::now();
+        let start = ThreadTime::now();
         for _ in 0..CALLS {
             std::hint::black_box(contract.evaluate(REPORT));
         }
@@ -24,7 +23,7 @@ fn microseconds(contract: &dyn Contract) -> f64 {
 fn main() -> Result<(), Error> {
     println!(r#"{{"host":"native","json_us":{:.2},"first_call_ms":0.0}}"#, microseconds(&Native));
     for instances in [Instances::Fresh, Instances::Reused] {
-        let start = Instant::now();
+        let start = ProcessTime::now();
         let component = Component::load(None, Options { instances, ..Options::default() })?;
         std::hint::black_box(component.evaluate(REPORT));
         let first = start.elapsed().as_secs_f64() * 1e3;

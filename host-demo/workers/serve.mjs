@@ -27,8 +27,8 @@ export async function serve(config) {
   const url = (path) => `http://127.0.0.1:${port}${path}`;
   for (let tries = 0; ; tries += 1) {
     if (await fetch(url("/"), { method: "POST" }).catch(() => undefined)) break;
-    if (workerd.exitCode !== null || tries > 300) throw new Error("workerd does not answer");
-    await sleep(50);
+    if (workerd.exitCode !== null || tries > 1500) throw new Error("workerd does not answer");
+    await sleep(10);
   }
   return {
     url,

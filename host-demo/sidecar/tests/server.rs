@@ -3,7 +3,7 @@
 use reqwest::{Client, Method, Response, StatusCode};
 use retort::strings;
 use retort_sidecar::{Function, LARGEST_BODY, serve};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -109,6 +109,49 @@ async fn every_golden_call_comes_over_http_byte_for_byte() {
         };
         assert_eq!(output, text("output"), "{}", text("name"));
     }
+}
+
+/// The page's table of the exceptions of MongrelDB's F# client: report, code, outcome, whether it may be repeated.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_exceptions_of_mongreldbs_f_sharp_client_mean_what_the_page_says() {
+    let sidecar = Sidecar::start(64).await;
+    let thrown = |class: &str| json!({ "type": format!("MongrelDB.Client.{class}"), "message": "no" });
+    let with = |class: &str, name: &str, value: Value| {
+        let mut error = thrown(class);
+        error[name] = value;
+        error
+    };
+    let unique = with("ConflictException", "ErrorCode", json!("UNIQUE_VIOLATION"));
+    let commit = with("ConflictException", "ErrorCode", json!("COMMIT_OUTCOME"));
+    let reset =
+        json!({ "type": "System.Net.Sockets.SocketException", "message": "Connection reset by peer" });
+    let network = with("QueryException", "cause", reset);
+    let cases = [
+        (thrown("AuthException"), "CREDENTIALS_REJECTED", "not_committed", false),
+        (thrown("NotFoundException"), "CONTRACT_BROKEN", "not_committed", false),
+        (unique, "UNIQUE_VIOLATION", "not_committed", false),
+        (commit, "OUTCOME_UNKNOWN", "unknown", false),
+        (thrown("ConflictException"), "OUTCOME_UNKNOWN", "unknown", false),
+        (thrown("QueryException"), "OUTCOME_UNKNOWN", "unknown", false),
+        (network.clone(), "OUTCOME_UNKNOWN", "unknown", false),
+    ];
+    let envelope = async |error: &Value, operation: Value| {
+        let report = json!({ "error": error, "operation": operation }).to_string();
+        let verdict: Value = serde_json::from_str(&sidecar.post("/evaluate", report).await).expect("JSON");
+        verdict["envelope"].clone()
+    };
+    let write = json!({ "effect": "write", "phase": "execute", "transaction": "none" });
+    for (error, code, outcome, retryable) in cases {
+        let told = envelope(&error, write.clone()).await;
+        let told = (&told["code"], &told["outcome"], &told["retryable"]);
+        assert_eq!(told, (&json!(code), &json!(outcome), &json!(retryable)), "{error}");
+    }
+    let mut keyed = write.clone();
+    (keyed["operation_key"], keyed["dedupe"]) = (json!("key-1"), json!("enforced"));
+    let told = envelope(&network, keyed).await;
+    assert_eq!((&told["code"], &told["next"]), (&json!("CONNECTION_LOST"), &json!("resubmit")));
+    let placed = with("ConflictException", "OpIndex", json!(2));
+    assert_eq!(envelope(&placed, write).await["op_index"], 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
