@@ -7,6 +7,7 @@ use plotters::prelude::{
 };
 
 use super::Figures;
+use super::writers::POLICIES;
 
 /// Height of a row, and where the bars begin and end, in pixels.
 const ROW: i32 = 24;
@@ -15,15 +16,15 @@ const WIDTH: i32 = 500;
 
 /// Draws the chart into an SVG file.
 pub fn draw(file: &Path, figures: &Figures) -> Result<(), String> {
-    let databases = figures.databases.iter();
-    let rows: Vec<(String, f64)> = databases
-        .flat_map(|database| {
-            database.ledger.iter().map(|(name, totals)| {
-                let wrong = totals.applied_twice + totals.false_claims;
-                (format!("{}, {name}", database.database), wrong as f64 / totals.writes.max(1) as f64)
-            })
+    let rows = figures.databases.iter().flat_map(|database| {
+        POLICIES.iter().map(|(_, policy)| {
+            let totals = database.of(policy);
+            let wrong = totals.applied_twice + totals.false_claims;
+            let name = format!("{}, {policy}: {wrong} of {}", database.database, totals.writes);
+            (name, wrong as f64 / totals.writes.max(1) as f64)
         })
-        .collect();
+    });
+    let rows: Vec<(String, f64)> = rows.collect();
     let height = 50 + ROW * i32::try_from(rows.len()).unwrap_or(1);
     let area = SVGBackend::new(file, (900, height.unsigned_abs())).into_drawing_area();
     let write = |text: String, at: (i32, i32), size: i32| {

@@ -46,6 +46,11 @@ impl Outcome {
         Outcome { name, checks: 0, wrong: 0, first_wrong: None, skipped: None, codes: BTreeMap::new() }
     }
 
+    /// Counts an envelope's code.
+    pub fn count(&mut self, envelope: &Value) {
+        *self.codes.entry(envelope["code"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
+    }
+
     /// Takes over the codes that writers met.
     pub fn meet(&mut self, totals: &Totals) {
         for (code, count) in &totals.codes {

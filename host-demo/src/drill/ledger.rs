@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::Target;
 use super::faults::{At, Fault};
-use super::line::{Failed, Line};
+use super::line::Line;
 use super::place::Place;
 use crate::Contract;
 
@@ -229,7 +229,7 @@ pub struct Client {
 
 /// What one attempt came to.
 struct Attempted {
-    failed: Failed,
+    error: Value,
     phase: &'static str,
     transaction: &'static str,
 }
@@ -259,7 +259,7 @@ impl Client {
             let Err(attempted) = self.attempt(script).await else { return Claimed::Committed };
             if self.policy != Policy::Envelope {
                 self.line = None;
-                if self.policy == Policy::Words && !sounds_like_the_connection(&attempted.failed.error) {
+                if self.policy == Policy::Words && !sounds_like_the_connection(&attempted.error) {
                     return Claimed::NotCommitted;
                 }
                 continue;
@@ -290,7 +290,7 @@ impl Client {
         if self.line.is_none() {
             let line = self.place.lines().connect().await;
             self.line =
-                Some(line.map_err(|failed| Attempted { failed, phase: "connect", transaction: "none" })?);
+                Some(line.map_err(|error| Attempted { error, phase: "connect", transaction: "none" })?);
         }
         let Some(line) = &mut self.line else { return Ok(()) };
         for Step { sql, phase, transaction, on_error, meets } in &script.steps {
@@ -300,28 +300,25 @@ impl Client {
             if *on_error == OnError::RollsBack && self.policy != Policy::Envelope {
                 continue;
             }
-            let Err(failed) = line.run(sql).await else { continue };
-            let failed = match on_error {
-                OnError::Fails => failed,
+            let Err(error) = line.run(sql).await else { continue };
+            let error = match on_error {
+                OnError::Fails => error,
                 OnError::PassesOver => continue,
-                OnError::RollsBack => {
-                    Failed { error: json!({ "condition": "COMMIT_ROLLED_BACK" }), cancel: "none" }
-                }
+                OnError::RollsBack => json!({ "condition": "COMMIT_ROLLED_BACK" }),
             };
-            return Err(Attempted { failed, phase, transaction });
+            return Err(Attempted { error, phase, transaction });
         }
         Ok(())
     }
 
     fn judge(&mut self, script: &Script, attempted: &Attempted, number: u32, prior: &str) -> Value {
         let report = json!({
-            "error": attempted.failed.error,
+            "error": attempted.error,
             "system": self.place.target.system(),
             "operation": {
                 "effect": "write", "phase": attempted.phase, "transaction": attempted.transaction, "unit": script.unit,
             },
             "attempt": { "number": number, "max": MOST_ATTEMPTS, "prior": prior },
-            "cancel": attempted.failed.cancel,
             "context": { "authorized": true },
             "policy": { "base_ms": 2, "cap_ms": 20 },
             "seed": self.seeds.u32(..),

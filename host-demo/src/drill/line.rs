@@ -16,19 +16,11 @@ use crate::adapters;
 /// How long the client waits for an answer.
 pub const PATIENCE: Duration = Duration::from_millis(400);
 
-/// A step's error, and whether it was the client that gave up waiting.
-pub struct Failed {
-    /// The driver's error, as JSON; the condition where the client gave up.
-    pub error: Value,
-    /// `cancel` of the report.
-    pub cancel: &'static str,
-}
-
 /// A connection.
 #[async_trait]
 pub trait Line: Send {
-    /// Runs one statement.
-    async fn run(&mut self, sql: &str) -> Result<(), Failed>;
+    /// Runs one statement. Its error is the driver's, as JSON; the condition where the client gave up.
+    async fn run(&mut self, sql: &str) -> Result<(), Value>;
 }
 
 /// Where lines lead to.
@@ -44,7 +36,7 @@ pub enum Lines {
 
 impl Lines {
     /// A new connection.
-    pub async fn connect(&self) -> Result<Box<dyn Line>, Failed> {
+    pub async fn connect(&self) -> Result<Box<dyn Line>, Value> {
         match self {
             Lines::Postgres(url) => {
                 let options: sqlx::postgres::PgConnectOptions = url.parse().map_err(failed)?;
@@ -70,26 +62,23 @@ struct SqliteLine {
 
 #[async_trait]
 impl Line for PostgresLine {
-    async fn run(&mut self, sql: &str) -> Result<(), Failed> {
+    async fn run(&mut self, sql: &str) -> Result<(), Value> {
         answered(self.0.execute(AssertSqlSafe(sql))).await.map(drop)
     }
 }
 
 #[async_trait]
 impl Line for MariadbLine {
-    async fn run(&mut self, sql: &str) -> Result<(), Failed> {
+    async fn run(&mut self, sql: &str) -> Result<(), Value> {
         answered(self.0.execute(AssertSqlSafe(sql))).await.map(drop)
     }
 }
 
 #[async_trait]
 impl Line for SqliteLine {
-    async fn run(&mut self, sql: &str) -> Result<(), Failed> {
+    async fn run(&mut self, sql: &str) -> Result<(), Value> {
         let fault = self.faults.judge(sql.as_bytes()).fault;
-        let lost = || Failed {
-            error: json!({ "name": "Error", "code": "ECONNRESET", "message": "read ECONNRESET" }),
-            cancel: "none",
-        };
+        let lost = || json!({ "name": "Error", "code": "ECONNRESET", "message": "read ECONNRESET" });
         if fault == Some(Fault::CutBefore) {
             return Err(lost());
         }
@@ -97,13 +86,13 @@ impl Line for SqliteLine {
         match (fault, result) {
             (Some(_), _) => Err(lost()),
             (None, Ok(())) => Ok(()),
-            (None, Err(error)) => Err(Failed { error: adapters::rusqlite(&error), cancel: "none" }),
+            (None, Err(error)) => Err(adapters::rusqlite(&error)),
         }
     }
 }
 
-fn open(file: &Path) -> Result<Connection, Failed> {
-    let raw = |error: rusqlite::Error| Failed { error: adapters::rusqlite(&error), cancel: "none" };
+fn open(file: &Path) -> Result<Connection, Value> {
+    let raw = |error: rusqlite::Error| adapters::rusqlite(&error);
     let connection = Connection::open(file).map_err(raw)?;
     connection.busy_timeout(Duration::from_millis(20)).map_err(raw)?;
     // What the kernel has is safe: no machine is lost here.
@@ -112,13 +101,13 @@ fn open(file: &Path) -> Result<Connection, Failed> {
 }
 
 /// The answer, unless the client's patience ends first.
-async fn answered<T>(answer: impl Future<Output = sqlx::Result<T>>) -> Result<T, Failed> {
+async fn answered<T>(answer: impl Future<Output = sqlx::Result<T>>) -> Result<T, Value> {
     match timeout(PATIENCE, answer).await {
         Ok(result) => result.map_err(failed),
-        Err(_) => Err(Failed { error: json!({ "condition": "DB_TIMEOUT" }), cancel: "requested" }),
+        Err(_) => Err(json!({ "condition": "DB_TIMEOUT" })),
     }
 }
 
-fn failed(error: sqlx::Error) -> Failed {
-    Failed { error: adapters::sqlx(&error), cancel: "none" }
+fn failed(error: sqlx::Error) -> Value {
+    adapters::sqlx(&error)
 }

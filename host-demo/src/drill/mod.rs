@@ -84,6 +84,8 @@ pub enum Part {
     Readonly,
     /// The network lets bytes through one by one
     Slow,
+    /// Answers never come
+    Silence,
     /// Transactions that wait for each other
     Deadlock,
     /// Transactions that cannot be put into an order
@@ -208,9 +210,7 @@ pub fn run(contract: Arc<dyn Contract>, arguments: &Arguments) -> Result<(), Err
         if !database.ledger.is_empty() {
             database.failures.push(database.power());
         }
-        for (_, totals) in database.ledger.iter().filter(|(name, _)| name.ends_with(OBEYS)) {
-            figures.totals.add(totals);
-        }
+        figures.totals.add(&database.of(OBEYS));
         figures.failed_checks += database.failures.iter().map(|outcome| outcome.wrong).sum::<u64>();
         figures.databases.push(database);
     }
@@ -229,21 +229,22 @@ impl DatabaseFigures {
     fn power(&self) -> failures::Outcome {
         let mut outcome = failures::Outcome::new("the ledger's own power");
         for policy in ["any error", "words"] {
-            let twice: u64 = self.of(policy).map(|totals| totals.applied_twice).sum();
-            outcome.check(twice > 0, || {
+            outcome.check(self.of(policy).applied_twice > 0, || {
                 format!("{policy}: no write was applied twice, so the faults prove nothing")
             });
         }
-        let (writes, needless) = self.of(OBEYS).fold((0, 0), |(writes, needless), totals| {
-            (writes + totals.writes, needless + totals.needless_unknown)
-        });
+        let Totals { writes, needless_unknown: needless, .. } = self.of(OBEYS);
         outcome
             .check(needless * 100 <= writes, || format!("{needless} of {writes} were unknown without need"));
         outcome
     }
 
-    fn of<'a>(&'a self, policy: &'a str) -> impl Iterator<Item = &'a Totals> {
-        self.ledger.iter().filter(move |(name, _)| name.ends_with(policy)).map(|(_, totals)| totals)
+    /// The ledger, summed over the clients with this policy.
+    fn of(&self, policy: &str) -> Totals {
+        let mut sum = Totals::default();
+        let arms = self.ledger.iter().filter(|(name, _)| name.ends_with(policy));
+        arms.for_each(|(_, totals)| sum.add(totals));
+        sum
     }
 }
 

@@ -13,6 +13,9 @@ use super::place::Place;
 use crate::Contract;
 use crate::serve::{self, Host, Identity, Limits, Role, Server};
 
+/// Connections of the server's pool.
+pub const POOL: usize = 4;
+
 /// A client's session with the server.
 pub struct Session {
     client: RunningService<RoleClient, ()>,
@@ -42,8 +45,11 @@ pub async fn host(
     place: &Place,
     deadline: Duration,
 ) -> Result<Arc<Host>, Error> {
-    let limits =
-        Limits { pool: 4, pool_wait: Duration::from_millis(150), statement: Duration::from_millis(400) };
+    let limits = Limits {
+        pool: POOL as u32,
+        pool_wait: Duration::from_millis(150),
+        statement: Duration::from_millis(400),
+    };
     let policy = json!({ "base_ms": 2, "cap_ms": 20, "max_attempts": 6 });
     let url = place.proxied();
     Ok(Arc::new(serve::open(contract, url.as_deref(), place.folder.path(), limits, deadline, policy).await?))

@@ -131,7 +131,9 @@ const ARMS: &[(Arm, &str)] = &[
     (Arm::SeveralRows, "several rows"),
     (Arm::FailedCommit, "failed commit"),
 ];
-const POLICIES: &[(Policy, &str)] =
+
+/// The policies by their names in the figures.
+pub const POLICIES: &[(Policy, &str)] =
     &[(Policy::Envelope, OBEYS), (Policy::AnyError, "any error"), (Policy::Words, "words")];
 
 /// The ledger: half of the writes with a key, through the MCP server; the other half without; all of them at once.

@@ -253,17 +253,17 @@ impl Host {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        let condition = tokio::select! {
+        let failure = tokio::select! {
             ended = &mut task => return ended.unwrap_or_else(|_| Err(Failure::condition("TOOL_FAULT"))),
-            () = tokio::time::sleep(self.deadline) => "DB_TIMEOUT",
-            () = interrupted => "CANCELLED",
+            () = tokio::time::sleep(self.deadline) => Failure::condition("DB_TIMEOUT"),
+            () = interrupted => Failure { cancel: "requested", ..Failure::condition("CANCELLED") },
         };
         task.abort();
         // It may have ended just before it was told to.
         if let Ok(ended) = task.await {
             return ended;
         }
-        Err(Failure { cancel: "requested", ..Failure::condition(condition) })
+        Err(failure)
     }
 
     fn describe(&self) -> Value {

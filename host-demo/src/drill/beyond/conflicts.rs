@@ -228,8 +228,8 @@ impl Stage<'_> {
     }
 }
 
-fn broken(failed: crate::drill::line::Failed) -> Error {
-    Error::Task(failed.error.to_string())
+fn broken(error: serde_json::Value) -> Error {
+    Error::Task(error.to_string())
 }
 
 /// A small disk; unmounted with the value.

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::account;
+use super::{account, connections_left};
 use crate::Contract;
 use crate::drill::failures::Outcome;
 use crate::drill::faults::{At, Fault};
 use crate::drill::keyed::{self, Obedient};
 use crate::drill::ledger::Totals;
 use crate::drill::place::Place;
-use crate::drill::session::{self, Session};
+use crate::drill::session::{self, POOL, Session};
 use crate::drill::{Error, Target};
 use crate::serve::Role;
 
@@ -24,10 +24,6 @@ const FIRST: u64 = 100_000;
 const DEADLINE: Duration = Duration::from_secs(60);
 /// Messages of a write, so that the fault meets each of them in turn.
 const MESSAGES: u32 = 20;
-/// How often one is asked for: those that were cut are found out first.
-const TRIES: usize = 50;
-/// Connections of the server's pool.
-const POOL: usize = 4;
 
 /// Runs it.
 pub async fn run(contract: &Arc<dyn Contract>, place: &Place, outcome: &mut Outcome) -> Result<(), Error> {
@@ -54,20 +50,8 @@ pub async fn run(contract: &Arc<dyn Contract>, place: &Place, outcome: &mut Outc
                 .check(Some(settled) == claimed, || format!("{claimed:?}, and the receipt says {settled:?}"));
         }
     }
-    // Nothing was kept: every connection of the pool can still be had, at the same time.
-    let mut held = Vec::new();
-    for _ in 0..TRIES {
-        if let Ok(connection) = host.store.acquire().await {
-            held.push(connection);
-        }
-        if held.len() == POOL {
-            break;
-        }
-    }
-    outcome.check(held.len() == POOL, || format!("only {} of {POOL} connections were left", held.len()));
-    for connection in held {
-        connection.clean("none").await;
-    }
+    let left = connections_left(&host).await;
+    outcome.check(left == POOL, || format!("only {left} of {POOL} connections were left"));
     session.close().await;
     drop(host);
     place.quiet().await?;

@@ -4,14 +4,17 @@
 mod conflicts;
 mod long;
 mod outages;
+mod silence;
 
 use std::sync::Arc;
 
 use super::failures::Outcome;
 use super::ledger::{Claimed, Totals};
 use super::place::Place;
+use super::session::POOL;
 use super::{Error, Part, Target};
 use crate::Contract;
+use crate::serve::Host;
 use conflicts::Conflict;
 use outages::Outage;
 
@@ -31,8 +34,12 @@ pub struct Drill {
 enum Kind {
     Outage(Outage),
     Conflict(Conflict),
+    Silence,
     Long,
 }
+
+/// How often one more connection is asked for.
+const TRIES: usize = 50;
 
 const SERVERS: &[Target] = &[Target::Postgres, Target::Mariadb];
 const ALL: &[Target] = &[Target::Sqlite, Target::Postgres, Target::Mariadb];
@@ -78,6 +85,13 @@ pub const DRILLS: &[Drill] = &[
         kind: Kind::Outage(Outage::Slow),
     },
     Drill {
+        part: Part::Silence,
+        name: "answers that never come",
+        databases: SERVERS,
+        meets: &["DB_TIMEOUT"],
+        kind: Kind::Silence,
+    },
+    Drill {
         part: Part::Deadlock,
         name: "deadlock",
         databases: SERVERS,
@@ -121,6 +135,7 @@ impl Drill {
         match self.kind {
             Kind::Outage(outage) => outages::run(outage, contract, place, &mut outcome).await?,
             Kind::Conflict(conflict) => conflicts::run(conflict, contract, place, &mut outcome).await?,
+            Kind::Silence => silence::run(contract, place, &mut outcome).await?,
             Kind::Long => long::run(contract, place, &mut outcome).await?,
         }
         if outcome.skipped.is_none() && !self.meets.is_empty() {
@@ -130,6 +145,24 @@ impl Drill {
         }
         Ok(outcome)
     }
+}
+
+/// How many connections of the pool can be had at the same time: those that were cut are found out first.
+async fn connections_left(host: &Host) -> usize {
+    let mut held = Vec::new();
+    for _ in 0..TRIES {
+        if let Ok(connection) = host.store.acquire().await {
+            held.push(connection);
+        }
+        if held.len() == POOL {
+            break;
+        }
+    }
+    let left = held.len();
+    for connection in held {
+        connection.clean("none").await;
+    }
+    left
 }
 
 /// Counts a writer's writes as checks.

@@ -3,11 +3,10 @@
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use sqlx::mysql::{MySql as Driver, MySqlPool, MySqlPoolOptions};
-use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _, query, query_scalar};
 use tokio::time::timeout;
 
-use super::server::raw;
+use super::server::{Lent, raw};
 use super::{CLEANUP, Limits, Raw, Session, Store};
 use crate::receipts::mysql as receipts;
 use crate::receipts::{Claim, Error, Key, Lifetimes, LookUp, Scope, Ticket};
@@ -31,7 +30,7 @@ pub struct MySql {
 }
 
 struct MySqlSession {
-    connection: PoolConnection<Driver>,
+    connection: Lent<Driver>,
     id: u64,
     pool: MySqlPool,
 }

@@ -2,12 +2,11 @@
 
 use async_trait::async_trait;
 use serde_json::Value;
-use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgPool, PgPoolOptions, Postgres as Driver};
 use sqlx::{AssertSqlSafe, Executor as _, query, query_scalar};
 use tokio::time::timeout;
 
-use super::server::raw;
+use super::server::{Lent, raw};
 use super::{CLEANUP, Limits, MOST_ROWS, REPORT, Raw, Session, Store};
 use crate::receipts::postgres as receipts;
 use crate::receipts::{Claim, Error, Key, Lifetimes, LookUp, Scope, Ticket};
@@ -32,7 +31,7 @@ pub struct Postgres {
 }
 
 struct PostgresSession {
-    connection: PoolConnection<Driver>,
+    connection: Lent<Driver>,
     id: i32,
     pool: PgPool,
 }

@@ -1,8 +1,51 @@
 //! What the sessions of PostgreSQL and MySQL do alike: how one is opened, the receipts' steps, and how a connection is
 //! given back or up.
 
-use super::Raw;
+use std::ops::{Deref, DerefMut};
+
+use sqlx::pool::PoolConnection;
+use sqlx::{Database, Pool};
+use tokio::time::timeout;
+
+use super::{CLEANUP, Raw};
 use crate::adapters;
+
+/// A connection of a pool. The pool tests what it gets back, without a limit of time: where the answer never came, the
+/// connection's place and its session would be lost for good. Here the test has its time, and then both are free.
+pub(super) struct Lent<D: Database>(PoolConnection<D>);
+
+impl<D: Database> Lent<D> {
+    /// One of the pool's connections.
+    pub(super) async fn of(pool: &Pool<D>) -> sqlx::Result<Lent<D>> {
+        pool.acquire().await.map(Lent)
+    }
+
+    /// Closes the connection at once, without a word to the server.
+    pub(super) fn give_up(mut self) {
+        // A return that is not awaited is a loss of the connection.
+        drop(self.0.return_to_pool());
+    }
+}
+
+impl<D: Database> Deref for Lent<D> {
+    type Target = D::Connection;
+
+    fn deref(&self) -> &D::Connection {
+        &self.0
+    }
+}
+
+impl<D: Database> DerefMut for Lent<D> {
+    fn deref_mut(&mut self) -> &mut D::Connection {
+        &mut self.0
+    }
+}
+
+impl<D: Database> Drop for Lent<D> {
+    fn drop(&mut self) {
+        tokio::spawn(timeout(CLEANUP, self.0.return_to_pool()));
+    }
+}
 
 /// What a server's driver threw, as a report's `error`.
 pub(super) fn raw(error: sqlx::Error) -> Raw {
@@ -18,11 +61,11 @@ macro_rules! server_session {
             /// Which session to end, should it come to that, is asked at once: a dead connection is found out before
             /// anything is sent.
             async fn open(pool: &$pool) -> Result<Box<dyn Session>, Raw> {
-                let mut connection = pool.acquire().await.map_err(raw)?;
+                let mut connection = Lent::of(pool).await.map_err(raw)?;
                 match query_scalar($own_id).fetch_one(&mut *connection).await {
                     Ok(id) => Ok(Box::new(Self { connection, id, pool: pool.clone() })),
                     Err(error) => {
-                        drop(connection.detach());
+                        connection.give_up();
                         Err(raw(error))
                     }
                 }
@@ -75,15 +118,19 @@ macro_rules! server_session {
                     "none" | "rollback" => {
                         let rolled_back = timeout(CLEANUP, self.connection.execute("ROLLBACK")).await;
                         if !matches!(rolled_back, Ok(Ok(_))) {
-                            drop(self.connection.detach());
+                            self.connection.give_up();
                         }
                     }
                     "cancel_then_discard" => {
-                        drop(self.connection.detach());
+                        self.connection.give_up();
                         // Where even this fails the server's own statement timeout ends the statement.
-                        let _ = timeout(CLEANUP, self.pool.execute(AssertSqlSafe($kill(self.id)))).await;
+                        let kill = async {
+                            let mut connection = Lent::of(&self.pool).await?;
+                            connection.execute(AssertSqlSafe($kill(self.id))).await
+                        };
+                        let _ = timeout(CLEANUP, kill).await;
                     }
-                    _ => drop(self.connection.detach()),
+                    _ => self.connection.give_up(),
                 }
             }
         }
