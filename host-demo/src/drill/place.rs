@@ -59,7 +59,7 @@ impl Place {
             return Ok(Place { target, faults: Faults::default(), folder: TempDir::new()?, served: None });
         }
         let server = Arc::new(block_in_place(|| Server::start(target))?);
-        ready(target, &server).await?;
+        patiently(target, &server, None).await?;
         if target == Target::Mariadb {
             // Without the right to write to a server that is read-only, which an administrator has.
             for statement in [
@@ -98,7 +98,7 @@ impl Place {
     /// Waits until the server answers again.
     pub async fn ready(&self) -> Result<(), Error> {
         match &self.served {
-            Some(served) => ready(self.target, &served.server).await,
+            Some(served) => patiently(self.target, &served.server, None).await.map(drop),
             None => Ok(()),
         }
     }
@@ -170,7 +170,7 @@ impl Place {
 
     async fn admin(&self) -> Result<Admin, Error> {
         match &self.served {
-            Some(served) => Admin::open(self.target, &served.server, Some(&served.database)).await,
+            Some(served) => patiently(self.target, &served.server, Some(&served.database)).await,
             None => {
                 let connection = Connection::open(self.file())?;
                 connection.busy_timeout(Duration::from_secs(5))?;
@@ -180,16 +180,15 @@ impl Place {
     }
 }
 
-/// Waits until a server lets sessions in: one that is still recovering refuses them.
-async fn ready(target: Target, server: &Server) -> Result<(), Error> {
+/// Waits until a server lets a session in: one that is still recovering, or full, refuses it.
+async fn patiently(target: Target, server: &Server, database: Option<&str>) -> Result<Admin, Error> {
     let ends = Instant::now() + START;
-    while Admin::open(target, server, None).await.is_err() {
-        if Instant::now() > ends {
-            return Err(Error::Silent { server: target.name() });
+    loop {
+        match Admin::open(target, server, database).await {
+            Err(_) if Instant::now() < ends => tokio::time::sleep(Duration::from_millis(20)).await,
+            opened => return opened,
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    Ok(())
 }
 
 impl Admin {

@@ -12,7 +12,7 @@ use crate::drill::failures::Outcome;
 use crate::drill::faults::{At, Fault, Faults};
 use crate::drill::keyed::Keyed;
 use crate::drill::ledger::{Arm, Policy};
-use crate::drill::place::{Place, Served};
+use crate::drill::place::{Admin, Place, Served};
 use crate::drill::writers::{self, Unkeyed, Watch, Writer};
 use crate::drill::{Error, Target};
 
@@ -41,8 +41,10 @@ const SLOW: u64 = 12;
 const WRITES: u64 = 3_000;
 /// The time between two bytes.
 const PACE: Duration = Duration::from_millis(5);
-/// Connections that the others are refused between two cuts of the writers'.
-const REFUSALS: u32 = 50;
+/// How often the writers' connections are cut while there are no others.
+const CUTS: usize = 3;
+/// How often the others ask for a connection after each cut.
+const REFUSALS: usize = 10;
 /// How long the server is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -118,8 +120,7 @@ impl Scene<'_> {
             Outage::Connections => {
                 let others = self.take_all().await;
                 self.watch.ended(BETWEEN).await;
-                others.abort();
-                let _ = others.await;
+                drop(others);
                 self.place.ready().await
             }
             Outage::ReadOnly => {
@@ -144,29 +145,20 @@ impl Scene<'_> {
     }
 
     /// Others take every connection that there is, and then those of the writers as soon as they are cut.
-    async fn take_all(&self) -> tokio::task::JoinHandle<()> {
-        let (server, target) = (Arc::clone(&self.served.server), self.place.target);
+    async fn take_all(&self) -> Vec<Admin> {
+        let (server, target) = (&self.served.server, self.place.target);
         let mut taken = Vec::new();
-        while let Ok(connection) = Place::admin_of(target, &server).await {
+        while let Ok(connection) = Place::admin_of(target, server).await {
             taken.push(connection);
         }
-        let ways: Vec<Faults> = self.ways.iter().map(|(_, faults)| faults.clone()).collect();
-        tokio::spawn(async move {
-            let mut refused = 0;
-            loop {
-                match Place::admin_of(target, &server).await {
-                    Ok(connection) => taken.push(connection),
-                    Err(_) => {
-                        // Whoever is cut asks again at once, and is refused as well until its old place is free.
-                        if refused % REFUSALS == 0 {
-                            let cut = Some((At::Message(0), Fault::CutBefore));
-                            ways.iter().for_each(|faults| faults.plan(cut));
-                        }
-                        refused += 1;
-                    }
-                }
+        for _ in 0..CUTS {
+            // Whoever is cut asks again at once, and is refused as well until its old place is free.
+            self.ways.iter().for_each(|(_, faults)| faults.plan(Some((At::Message(0), Fault::CutBefore))));
+            for _ in 0..REFUSALS {
+                taken.extend(Place::admin_of(target, server).await);
             }
-        })
+        }
+        taken
     }
 
     async fn set_read_only(&self, is_read_only: bool) -> Result<(), Error> {
