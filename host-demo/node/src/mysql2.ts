@@ -35,6 +35,9 @@ const IN_TRANSACTION = 1;
 /** How long a cancel may wait for a connection, in milliseconds. */
 const CANCEL_TIMEOUT = 2000;
 
+/** Which server a connection leads to, asked once for each. */
+const SERVERS = new WeakMap<object, string>();
+
 /** Statements by the name of the method that sends them. */
 const METHODS: Readonly<Record<string, string>> = {
   beginTransaction: "BEGIN",
@@ -74,6 +77,23 @@ async function once(
   }
 }
 
+/** Which server a connection leads to: a thread's number says nothing on another one, as behind a balancer. */
+async function serverOf(connection: Connection): Promise<string | undefined> {
+  // The pool gives out a new wrapper each time.
+  const inner: unknown = Reflect.get(connection, "connection");
+  const key = typeof inner === "object" && inner !== null ? inner : connection;
+  const known = SERVERS.get(key);
+  if (known !== undefined) return known;
+  try {
+    const answer = (await connection.query("SELECT CONCAT(@@hostname, ' ', @@port) AS server")) as [{ server: string }[]];
+    const server = answer[0][0]?.server;
+    if (server !== undefined) SERVERS.set(key, server);
+    return server;
+  } catch {
+    return undefined;
+  }
+}
+
 function textOf([first]: unknown[]): string {
   if (typeof first === "string") return first;
   const sql: unknown = typeof first === "object" && first !== null ? Reflect.get(first, "sql") : undefined;
@@ -85,16 +105,18 @@ class Lease {
   readonly #pool: PoolLike;
   readonly #connection: Connection;
   readonly #operation: Operation;
+  readonly #server: string | undefined;
   #isReleased = false;
   #isAbandoned = false;
   #isOpen = false;
   #hasFailed = false;
   #running = 0;
 
-  private constructor(pool: PoolLike, connection: Connection, operation: Operation) {
+  private constructor(pool: PoolLike, connection: Connection, operation: Operation, server: string | undefined) {
     this.#pool = pool;
     this.#connection = connection;
     this.#operation = operation;
+    this.#server = server;
     operation.onCleanup((cleanup) => this.#cleanup(cleanup));
   }
 
@@ -102,7 +124,8 @@ class Lease {
     operation.uses("mysql", "mysql2");
     operation.acquiring();
     try {
-      return new Lease(pool, (await pool.getConnection()) as Connection, operation);
+      const connection = (await pool.getConnection()) as Connection;
+      return new Lease(pool, connection, operation, await serverOf(connection));
     } catch (error) {
       operation.failed(error);
       throw error;
@@ -215,11 +238,11 @@ class Lease {
   /** Asks the server to stop what still runs on the connection; the connection is ended in any case. */
   async #cancel(): Promise<void> {
     const thread = this.#connection.threadId;
-    if (typeof thread !== "number") return;
+    if (typeof thread !== "number" || this.#server === undefined) return;
     const other = this.#pool.getConnection() as Promise<Connection>;
     const killed = other.then(async (connection) => {
       try {
-        await connection.query(`KILL QUERY ${thread}`);
+        if ((await serverOf(connection)) === this.#server) await connection.query(`KILL QUERY ${thread}`);
       } finally {
         connection.release();
       }
