@@ -30,6 +30,16 @@ async function writer(admin: pg.Pool): Promise<number> {
   return assert.fail("no statement is running");
 }
 
+/** Waits until a killed backend is seen no more, so that it is not taken for a later one. */
+async function ended(admin: pg.Pool, pid: number): Promise<void> {
+  for (let tries = 0; tries < 500; tries += 1) {
+    const answer = await admin.query("SELECT 1 FROM pg_stat_activity WHERE pid = $1", [pid]);
+    if (answer.rowCount === 0) return;
+    await sleep(20);
+  }
+  assert.fail("the killed backend lives on");
+}
+
 /** The table of scenarios. */
 export const scenarios: Scenario[] = [
   {
@@ -54,8 +64,11 @@ export const scenarios: Scenario[] = [
     name: "a backend killed in mid-write leaves an unknown outcome that nobody may repeat",
     provoke: async (reader, admin) => {
       const call = reader.call("add_order_at_once", order(4, 1.4));
-      await admin.query("SELECT pg_terminate_backend($1)", [await writer(admin)]);
-      return call;
+      const pid = await writer(admin);
+      await admin.query("SELECT pg_terminate_backend($1)", [pid]);
+      const result = await call;
+      await ended(admin, pid);
+      return result;
     },
     expected: {
       code: "OUTCOME_UNKNOWN",
