@@ -2,44 +2,59 @@
 
 use alloc::format;
 use alloc::string::String;
-use core::ops::Range;
 
-use super::packed::READINGS;
+use super::packed::{BLOCK, READINGS};
 use super::template::{self, Template};
 use super::{Reading, Row, TextMatch};
 
-/// Sorted strings, one after the other.
+/// Sorted strings, one after the other, in blocks of [`BLOCK`].
 pub(super) struct Strings {
     /// All of them.
     pub blob: &'static str,
-    /// Where each one ends.
-    pub ends: &'static [u16],
+    /// Where each block starts.
+    pub starts: &'static [u16],
+    /// How long each string is.
+    pub lengths: &'static [u8],
 }
 
 impl Strings {
     /// The string at an index.
     fn get(&self, index: usize) -> Option<&'static str> {
-        self.blob.get(self.span(index)?)
+        let (block, place) = (index / BLOCK, index % BLOCK);
+        let (before, from) = self.lengths.get(block * BLOCK..)?.split_at_checked(place)?;
+        let start = before.iter().fold(self.start(block)?, |start, length| start + usize::from(*length));
+        self.blob.get(start..start + usize::from(*from.first()?))
     }
 
-    /// Where the string at an index stands.
-    fn span(&self, index: usize) -> Option<Range<usize>> {
-        let start = match index.checked_sub(1) {
-            Some(before) => usize::from(*self.ends.get(before)?),
-            None => 0,
-        };
-        Some(start..usize::from(*self.ends.get(index)?))
+    /// Where a block starts.
+    fn start(&self, block: usize) -> Option<usize> {
+        self.starts.get(block).copied().map(usize::from)
     }
 
     /// The index of the first string for whose bytes `is_before` does not hold; it holds for a head of the list.
     fn partition(&self, is_before: impl Fn(&[u8]) -> bool) -> usize {
-        let (mut low, mut high) = (0, self.ends.len());
+        let is_before = |start: usize, length: &u8| {
+            self.blob.as_bytes().get(start..start + usize::from(*length)).is_some_and(&is_before)
+        };
+        let is_block_before = |block: usize| {
+            self.start(block)
+                .zip(self.lengths.get(block * BLOCK))
+                .is_some_and(|(start, length)| is_before(start, length))
+        };
+        let (mut low, mut high) = (0, self.starts.len());
         while low < high {
             let middle = low.midpoint(high);
-            let bytes = self.span(middle).and_then(|span| self.blob.as_bytes().get(span));
-            if bytes.is_some_and(&is_before) { low = middle + 1 } else { high = middle }
+            if is_block_before(middle) { low = middle + 1 } else { high = middle }
         }
-        low
+        let Some(block) = low.checked_sub(1) else { return 0 };
+        let mut start = self.start(block).unwrap_or_default();
+        let lengths = self.lengths.get(block * BLOCK..).unwrap_or_default();
+        let ahead = lengths.iter().take(BLOCK).take_while(|length| {
+            let is_ahead = is_before(start, length);
+            start += usize::from(**length);
+            is_ahead
+        });
+        block * BLOCK + ahead.count()
     }
 
     /// The index of a string.
@@ -134,7 +149,7 @@ impl Table {
     fn symbol(&self, name: &str) -> Option<Row> {
         /// No symbol is longer; longer names are not folded.
         const LONGEST: usize = 80;
-        if self.symbols.ends.is_empty() || name.len() > LONGEST {
+        if self.symbols.lengths.is_empty() || name.len() > LONGEST {
             return None;
         }
         let folded: String =

@@ -37,29 +37,37 @@ impl Readings {
     }
 }
 
-/// Strings one after the other, with their ends.
+/// Strings of a block, which are searched one by one.
+const BLOCK: usize = 8;
+
+/// Strings one after the other, with the starts of blocks and the length of each.
 #[derive(Default)]
 struct Strings {
     blob: String,
-    ends: Vec<u16>,
+    starts: Vec<u16>,
+    lengths: Vec<u8>,
 }
 
 impl Strings {
     /// Appends one.
     fn push(&mut self, text: &str) -> Result<()> {
+        if self.lengths.len().is_multiple_of(BLOCK) {
+            self.starts.push(u16::try_from(self.blob.len()).context("more than 64 KiB of names")?);
+        }
+        self.lengths.push(u8::try_from(text.len()).context("a name of more than 255 bytes")?);
         self.blob.push_str(text);
-        self.ends.push(u16::try_from(self.blob.len()).context("more than 64 KiB of names")?);
         Ok(())
     }
 
     /// The constant.
     fn source(&self) -> String {
-        format!("Strings {{ blob: {:?}, ends: &{:?} }}", self.blob, self.ends)
+        let Strings { blob, starts, lengths } = self;
+        format!("Strings {{ blob: {blob:?}, starts: &{starts:?}, lengths: &{lengths:?} }}")
     }
 
     /// Its size in the component.
     fn bytes(&self) -> usize {
-        self.blob.len() + 2 * self.ends.len()
+        self.blob.len() + 2 * self.starts.len() + self.lengths.len()
     }
 }
 
@@ -92,6 +100,7 @@ pub fn pack(folder: &Path) -> Result<(String, Vec<Size>)> {
         "//! The tables, packed.\n\nuse super::search::{Strings, Table};\nuse super::{Driver, Reading};\n",
     );
     source.push_str("use crate::codes::{Code, Proof};\nuse crate::systems::System;\n\n");
+    writeln!(source, "/// Strings of a block.\npub(super) const BLOCK: usize = {BLOCK};\n")?;
     writeln!(source, "/// The distinct readings of all rows.\npub(super) static READINGS: &[Reading] = &[")?;
     for reading in &readings.list {
         writeln!(source, "    {reading},")?;
