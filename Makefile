@@ -87,10 +87,13 @@ FUZZ_TARGETS := evaluate causes redact fingerprint render
 # Seconds per target: a minute in all unless told otherwise.
 SECONDS_EACH ?= 10
 
-.PHONY: fuzz fuzz-keep soak sbom reproduce
+.PHONY: deny fuzz fuzz-keep soak sbom reproduce
 
 $(TOOLS)/bin/cargo-fuzz:
 	cargo install --quiet --locked cargo-fuzz --version 0.13.2 --root $(TOOLS)
+
+$(TOOLS)/bin/cargo-deny:
+	cargo install --quiet --locked cargo-deny --version 0.20.2 --root $(TOOLS)
 
 $(TOOLS)/bin/cargo-cyclonedx:
 	cargo install --quiet --locked cargo-cyclonedx --version 0.5.9 --root $(TOOLS)
@@ -119,6 +122,12 @@ sbom: component $(TOOLS)/bin/cargo-cyclonedx ## Write the component's bill of ma
 	mv guest/component/retort.component.cdx.json $(OUT)/
 	@# The tool writes one for every crate of the workspace.
 	@rm -f guest/retort.component.cdx.json host-demo/retort.component.cdx.json tests/retort.component.cdx.json
+
+# The advisories come from a repository of their own, which has to be in reach.
+CHECKS ?= advisories bans licenses sources
+
+deny: $(TOOLS)/bin/cargo-deny ## Check what is built in: advisories, licences, sources; CHECKS="licenses sources" for some
+	$(TOOLS)/bin/cargo-deny check $(CHECKS)
 
 reproduce: component ## Build the component in another folder, and compare the bytes
 	bash tests/reproduce.sh $(COMPONENT)
