@@ -20,7 +20,7 @@ use crate::serve::{Host, Role};
 const TIMES: u32 = 10;
 /// Orders of the cancelled calls begin here.
 const CANCELLED: u64 = 500;
-/// How long the moment of a cancel is waited for.
+/// How long the moment of a cancel, or a connection, is waited for.
 const MOMENT: Duration = Duration::from_secs(5);
 
 /// What became of one failure.
@@ -106,6 +106,19 @@ impl Drill<'_> {
         }
     }
 
+    /// The failure of a write that gets as far as the database: a pool that is busy with what broke before is waited for.
+    async fn fails_there(&mut self, change: &Value) -> Result<Value, Error> {
+        let ends = Instant::now() + MOMENT;
+        loop {
+            let envelope = self.fails("update_status", change.clone()).await?;
+            if envelope["code"] != "POOL_BUSY" || Instant::now() > ends {
+                return Ok(envelope);
+            }
+            let pause = envelope["retry_after_ms"].as_u64().unwrap_or_default();
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+        }
+    }
+
     fn change(&mut self) -> Value {
         self.keys += 1;
         json!({ "operation_key": format!("drill-{}", self.keys), "order_id": 1, "status": "shipped" })
@@ -185,7 +198,7 @@ impl Drill<'_> {
                 self.place.faults.arm("COMMIT", Some((At::Text("COMMIT"), Fault::BlackHole)));
                 let change = self.change();
                 let key = change["operation_key"].clone();
-                let envelope = self.fails("update_status", change).await?;
+                let envelope = self.fails_there(&change).await?;
                 let holds = envelope["outcome"] == "unknown"
                     && envelope["operation_key"] == key
                     && envelope["retryable"] == false;
@@ -289,7 +302,7 @@ impl Drill<'_> {
             self.place.faults.arm("COMMIT", Some((At::Text("COMMIT"), fault)));
             let change = self.change();
             let key = change["operation_key"].clone();
-            let envelope = self.fails("update_status", change).await?;
+            let envelope = self.fails_there(&change).await?;
             let holds = envelope["code"] == "OUTCOME_UNKNOWN"
                 && envelope["next"] == "reconcile"
                 && envelope["operation_key"] == key;
