@@ -215,7 +215,7 @@ impl Drill<'_> {
                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) AS most FROM n",
             ),
             Target::Postgres => Some("SELECT pg_sleep(30)::text AS slept"),
-            Target::Mariadb => None,
+            Target::Mariadb | Target::Mongreldb => None,
         }
     }
 

@@ -7,6 +7,7 @@ mod faults;
 mod keyed;
 mod ledger;
 mod line;
+mod mongreldb;
 mod place;
 mod proxy;
 mod servers;
@@ -31,7 +32,7 @@ use writers::OBEYS;
 /// What `retort drill` takes.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The databases to break [default: all three]
+    /// The databases to break [default: all but mongreldb]
     #[arg(long, value_enum, value_name = "NAME")]
     database: Vec<Target>,
     /// Only this part, or one of the drills beyond by its name [default: all]
@@ -63,6 +64,8 @@ pub enum Target {
     Postgres,
     /// A server of its own.
     Mariadb,
+    /// A daemon of its own, asked over HTTP.
+    Mongreldb,
 }
 
 /// A part of the drill.
@@ -104,6 +107,7 @@ impl Target {
             Target::Sqlite => "SQLite",
             Target::Postgres => "PostgreSQL",
             Target::Mariadb => "MariaDB",
+            Target::Mongreldb => "MongrelDB",
         }
     }
 
@@ -112,6 +116,7 @@ impl Target {
             Target::Sqlite => "sqlite",
             Target::Postgres => "postgresql",
             Target::Mariadb => "mariadb",
+            Target::Mongreldb => "mongreldb",
         }
     }
 }
@@ -131,6 +136,9 @@ pub enum Error {
     /// The look-up of the user that the servers run as.
     #[error("cannot look up the user that the servers run as: {0}")]
     User(#[from] nix::Error),
+    /// A request to a daemon.
+    #[error("the daemon does not answer: {0}")]
+    Http(#[from] reqwest::Error),
     /// A program is not installed.
     #[error("{0}")]
     Missing(&'static str),
@@ -259,9 +267,14 @@ async fn drill(
     progress.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     progress.enable_steady_tick(Duration::from_millis(200));
     progress.set_message(format!("{}: starts", target.name()));
-    let place = Place::start(target).await?;
     let mut figures =
         DatabaseFigures { database: target.name(), ledger: BTreeMap::new(), failures: Vec::new() };
+    if target == Target::Mongreldb {
+        figures.failures = mongreldb::run(contract).await?;
+        progress.finish_and_clear();
+        return Ok(figures);
+    }
+    let place = Place::start(target).await?;
     if includes(Part::Failures) {
         progress.set_message(format!("{}: failures", target.name()));
         figures.failures = failures::run(Arc::clone(contract), &place.another().await?).await?;

@@ -136,7 +136,7 @@ impl Place {
     /// be at work. Sessions that wait for a client that has gone, such as one in a black hole, are ended after a while.
     pub async fn quiet(&self) -> Result<(), Error> {
         let sessions = match self.target {
-            Target::Sqlite => return Ok(()),
+            Target::Sqlite | Target::Mongreldb => return Ok(()),
             Target::Postgres => {
                 "SELECT pid::bigint, 0::bigint FROM pg_stat_activity
                  WHERE datname = current_database() AND pid <> pg_backend_pid()"

@@ -15,7 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, User, geteuid};
 use tempfile::TempDir;
 
-use super::{Error, Target};
+use super::{Error, Target, mongreldb};
 
 /// How long a server may take to answer after its start.
 pub const START: Duration = Duration::from_secs(60);
@@ -41,6 +41,7 @@ impl Server {
         let mut command = match target {
             Target::Postgres => postgres(&data, port, user.as_ref())?,
             Target::Mariadb => mariadb(&data, port, user.as_ref())?,
+            Target::Mongreldb => mongreldb(&data, port)?,
             Target::Sqlite => return Err(Error::NoServer),
         };
         let log = fs::File::create(folder.path().join("log"))?;
@@ -202,6 +203,13 @@ fn mariadb(data: &Path, port: u16, user: Option<&User>) -> Result<Command, Error
     server.arg(format!("--socket={}", data.join("socket").display()));
     server.args(["--bind-address=127.0.0.1", "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=2"]);
     server.args(["--innodb-buffer-pool-size=64M", "--max-connections=60", &format!("--port={port}")]);
+    Ok(server)
+}
+
+fn mongreldb(data: &Path, port: u16) -> Result<Command, Error> {
+    let missing = "MongrelDB is not installed: make target/tools/bin/mongreldb-server";
+    let mut server = Command::new(find("mongreldb-server", "target/tools/bin", missing)?);
+    server.arg(data).args(["--port", &port.to_string()]).args(mongreldb::ARGUMENTS);
     Ok(server)
 }
 

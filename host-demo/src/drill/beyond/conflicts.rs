@@ -89,7 +89,7 @@ impl Stage<'_> {
             });
         }
         let begin: &[&str] = match self.place.target {
-            Target::Sqlite => &["BEGIN"],
+            Target::Sqlite | Target::Mongreldb => &["BEGIN"],
             Target::Postgres => &["BEGIN ISOLATION LEVEL REPEATABLE READ"],
             Target::Mariadb => {
                 &["SET SESSION innodb_snapshot_isolation = ON", "START TRANSACTION WITH CONSISTENT SNAPSHOT"]
@@ -137,7 +137,7 @@ impl Stage<'_> {
     /// Writes to a row that another session has locked, and again when it has let go.
     async fn lock(&self, outcome: &mut Outcome) -> Result<(), Error> {
         let limit: &[&str] = match self.place.target {
-            Target::Sqlite => &[],
+            Target::Sqlite | Target::Mongreldb => &[],
             Target::Postgres => &["SET lock_timeout = '20ms'"],
             Target::Mariadb => &["SET SESSION innodb_lock_wait_timeout = 0"],
         };
