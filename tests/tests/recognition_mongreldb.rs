@@ -87,6 +87,27 @@ fn a_category_never_makes_an_error_retryable() {
 }
 
 #[test]
+fn a_failed_query_is_worth_its_text() {
+    let failed = |committed: &str, message: &str| {
+        let message = serde_json::Value::from(message);
+        judged(&format!(
+            r#"{{"status":500,"body":{{"committed":{committed},"error":{{"code":"QUERY_FAILED","message":{message}}}}}}}"#
+        ))
+    };
+    for (message, code) in [
+        ("mongreldb error: permission denied: x", "NOT_AUTHORIZED"),
+        ("mongreldb error: not found: table \"x\" not found", "CONTRACT_BROKEN"),
+        ("mongreldb error: invalid argument: column 'n' (2) is NOT NULL but was omitted", "NULL_NOT_ALLOWED"),
+        ("datafusion error: Error during planning: table 'datafusion.public.x' not found", "CONTRACT_BROKEN"),
+        ("schema error: value Int64(2) cannot be stored in Bytes", "INVALID_FORMAT"),
+        ("something new", "DATABASE_ERROR"),
+    ] {
+        assert_eq!(failed("false", message), (code, "not_committed", false), "{message}");
+        assert_eq!(failed("null", message), UNKNOWN, "{message}");
+    }
+}
+
+#[test]
 fn a_conflict_exception_of_a_client_is_worth_its_error_code() {
     for name in [
         "ConflictException",
