@@ -59,14 +59,14 @@ impl Place {
             return Ok(Place { target, faults: Faults::default(), folder: TempDir::new()?, served: None });
         }
         let server = Arc::new(block_in_place(|| Server::start(target))?);
-        patiently(target, &server, None).await?;
+        let mut admin = patiently(target, &server, None).await?;
         if target == Target::Mariadb {
             // Without the right to write to a server that is read-only, which an administrator has.
             for statement in [
                 "CREATE USER drill@'127.0.0.1'",
                 "GRANT ALL PRIVILEGES ON `drill\\_%`.* TO drill@'127.0.0.1'",
             ] {
-                Admin::open(target, &server, None).await?.execute(statement).await?;
+                admin.execute(statement).await?;
             }
         }
         Place::on(target, server).await
@@ -88,7 +88,7 @@ impl Place {
     async fn on(target: Target, server: Arc<Server>) -> Result<Place, Error> {
         let database = server.new_name();
         let create = format!("CREATE DATABASE {database}");
-        Admin::open(target, &server, None).await?.execute(&create).await?;
+        patiently(target, &server, None).await?.execute(&create).await?;
         let proxy = Proxy::start(Arc::clone(&server), target).await?;
         let faults = proxy.faults().clone();
         let served = Some(Served { server, database, proxy });
