@@ -94,6 +94,7 @@ FUZZ := tests/fuzz
 FUZZ_TARGETS := evaluate causes redact fingerprint render
 # Seconds per target: a minute in all unless told otherwise.
 SECONDS_EACH ?= 10
+SEED ?= 1
 
 .PHONY: deny fuzz fuzz-keep soak sbom reproduce
 
@@ -113,7 +114,7 @@ fuzz: component $(TOOLS)/bin/cargo-fuzz ## Fuzz every target from the kept corpo
 	  echo "fuzz $$target"; \
 	  PATH=$(CURDIR)/$(TOOLS)/bin:$$PATH cargo fuzz run --fuzz-dir $(FUZZ) --sanitizer none --target-dir target/fuzz \
 	    $$target target/fuzz/corpus/$$target -- \
-	    -max_total_time=$(SECONDS_EACH) -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
+	    -seed=$(SEED) -max_total_time=$(SECONDS_EACH) -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
 	  || exit 1; \
 	done
 	@# What was found goes through the component too.
