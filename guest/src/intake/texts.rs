@@ -219,10 +219,9 @@ fn seek(whole: &str, from: usize, stops_at_quote: bool) -> Option<(usize, bool)>
         }
         let is_start = at > 0 && !before.is_alphanumeric() && before != '_' && before != '.';
         if is_start && rest.get(at..).is_some_and(|rest| forms::is_telling(rest, is_separate)) {
-            let is_inside = is_behind_quote || is_astray || open.is_some();
             match is_astray {
-                true => astray = astray.or(Some((from + at, is_inside))),
-                false => return Some((from + at, is_inside)),
+                true => astray = astray.or(Some((from + at, true))),
+                false => return Some((from + at, is_behind_quote || open.is_some())),
             }
         }
         if letter == '\n' {
