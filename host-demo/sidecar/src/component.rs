@@ -1,10 +1,9 @@
 //! The service as a component: `wasi:http/incoming-handler` over the `retort` crate. Nothing is kept between requests.
 
-use retort::strings;
 use wstd::http::body::{Body, HttpBody};
 use wstd::http::{Error, Request, Response};
 
-use crate::{Function, LARGEST_BODY, Refusal, Route, TOO_LARGE, route};
+use crate::{LARGEST_BODY, Refusal, Route, TOO_LARGE, route};
 
 #[wstd::http_server]
 async fn main(request: Request<Body>) -> Result<Response<Body>, Error> {
@@ -29,23 +28,7 @@ async fn answer(route: Route, body: Body) -> Result<Result<(&'static str, String
     let Some(body) = bounded(body).await? else {
         return Ok(Err(TOO_LARGE));
     };
-    Ok(Ok((route.media_type, call(route.function, &String::from_utf8_lossy(&body)))))
-}
-
-fn call(function: Function, text: &str) -> String {
-    match function {
-        Function::Budget => strings::budget(text),
-        Function::Codes => strings::codes(),
-        Function::Evaluate => strings::evaluate(text),
-        Function::EvaluateMany => strings::evaluate_many(text),
-        Function::Fingerprint => strings::fingerprint(text),
-        Function::Inspect => strings::inspect(text),
-        Function::Reconcile => strings::reconcile(text),
-        Function::Redact => strings::redact(text),
-        Function::Render => strings::render(text),
-        Function::Summarise => strings::summarise(text),
-        Function::Version => strings::version().into(),
-    }
+    Ok(Ok((route.media_type, route.function.answer(&String::from_utf8_lossy(&body)))))
 }
 
 /// The whole body; nothing where it is too large.

@@ -11,6 +11,8 @@ mod server;
 #[cfg(not(target_family = "wasm"))]
 pub use server::{Call, serve};
 
+use retort::strings;
+
 /// The largest request body, in bytes: twice the largest report that is read whole.
 pub const LARGEST_BODY: usize = 2 << 20;
 
@@ -31,6 +33,25 @@ pub enum Function {
     Render,
     Summarise,
     Version,
+}
+
+impl Function {
+    /// What the logic itself answers; a constant needs no text.
+    pub fn answer(self, text: &str) -> String {
+        match self {
+            Function::Budget => strings::budget(text),
+            Function::Codes => strings::codes(),
+            Function::Evaluate => strings::evaluate(text),
+            Function::EvaluateMany => strings::evaluate_many(text),
+            Function::Fingerprint => strings::fingerprint(text),
+            Function::Inspect => strings::inspect(text),
+            Function::Reconcile => strings::reconcile(text),
+            Function::Redact => strings::redact(text),
+            Function::Render => strings::render(text),
+            Function::Summarise => strings::summarise(text),
+            Function::Version => String::from(strings::version()),
+        }
+    }
 }
 
 /// One path of the service.

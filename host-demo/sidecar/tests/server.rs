@@ -19,22 +19,6 @@ struct Sidecar {
     served: JoinHandle<std::io::Result<()>>,
 }
 
-fn call(function: Function, text: &str) -> String {
-    match function {
-        Function::Budget => strings::budget(text),
-        Function::Codes => strings::codes(),
-        Function::Evaluate => strings::evaluate(text),
-        Function::EvaluateMany => strings::evaluate_many(text),
-        Function::Fingerprint => strings::fingerprint(text),
-        Function::Inspect => strings::inspect(text),
-        Function::Reconcile => strings::reconcile(text),
-        Function::Redact => strings::redact(text),
-        Function::Render => strings::render(text),
-        Function::Summarise => strings::summarise(text),
-        Function::Version => strings::version().into(),
-    }
-}
-
 impl Sidecar {
     async fn start(requests: usize) -> Sidecar {
         // The client wants to be able to encrypt, although nothing here is encrypted.
@@ -42,7 +26,7 @@ impl Sidecar {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("http://{}", listener.local_addr().expect("an address"));
         let stop = CancellationToken::new();
-        let served = tokio::spawn(serve(listener, Box::new(call), requests, stop.clone()));
+        let served = tokio::spawn(serve(listener, Box::new(Function::answer), requests, stop.clone()));
         Sidecar { address, client: Client::new(), stop, served }
     }
 
