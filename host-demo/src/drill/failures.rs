@@ -208,14 +208,15 @@ impl Drill<'_> {
         Ok(outcome)
     }
 
-    /// A statement of the model's that runs too long; `None` where the server takes none.
+    /// A statement of the model's that runs too long; `None` where the server takes none, or no role may be made for it.
     fn slow_query(&self) -> Option<&'static str> {
         match self.place.target {
             Target::Sqlite => Some(
                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) AS most FROM n",
             ),
+            Target::Postgres if self.place.is_given() => None,
             Target::Postgres => Some("SELECT pg_sleep(30)::text AS slept"),
-            Target::Mariadb | Target::Mongreldb => None,
+            Target::Mariadb | Target::Mysql | Target::Mongreldb => None,
         }
     }
 

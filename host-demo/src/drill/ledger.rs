@@ -18,6 +18,8 @@ use crate::Contract;
 
 /// The most attempts of one write.
 const MOST_ATTEMPTS: u32 = 6;
+/// How long a client waits for an answer.
+const PATIENCE: Duration = Duration::from_millis(400);
 
 /// How long the others are awaited where attempts are to meet.
 const MEETING: Duration = Duration::from_secs(10);
@@ -224,6 +226,8 @@ pub struct Client {
     seeds: Rng,
     /// Where attempts meet; only the first does.
     meeting: Option<Arc<Barrier>>,
+    /// How long it waits for an answer.
+    patience: Duration,
     line: Option<Box<dyn Line>>,
 }
 
@@ -238,12 +242,18 @@ impl Client {
     /// A client that has not connected yet.
     pub fn new(contract: Arc<dyn Contract>, place: Arc<Place>, policy: Policy, storm: Option<Rng>) -> Client {
         let seeds = storm.clone().unwrap_or_else(|| Rng::with_seed(0));
-        Client { contract, place, policy, storm, seeds, meeting: None, line: None }
+        let patience = PATIENCE + place.slack();
+        Client { contract, place, policy, storm, seeds, meeting: None, patience, line: None }
     }
 
     /// The same, whose first attempt meets others.
     pub fn meeting(self, meeting: Arc<Barrier>) -> Client {
         Client { meeting: Some(meeting), ..self }
+    }
+
+    /// The same, which waits so long for an answer.
+    pub fn waiting(self, patience: Duration) -> Client {
+        Client { patience, ..self }
     }
 
     /// Makes a write, and says what it believes became of it.
@@ -288,7 +298,7 @@ impl Client {
 
     async fn attempt(&mut self, script: &Script) -> Result<(), Attempted> {
         if self.line.is_none() {
-            let line = self.place.lines().connect().await;
+            let line = self.place.lines().connect(self.patience).await;
             self.line =
                 Some(line.map_err(|error| Attempted { error, phase: "connect", transaction: "none" })?);
         }

@@ -13,9 +13,6 @@ use tokio::time::timeout;
 use super::faults::{Fault, Faults};
 use crate::adapters;
 
-/// How long the client waits for an answer.
-pub const PATIENCE: Duration = Duration::from_millis(400);
-
 /// A connection.
 #[async_trait]
 pub trait Line: Send {
@@ -29,22 +26,22 @@ pub enum Lines {
     /// A server, by its URL through the proxy.
     Postgres(String),
     /// A server, by its URL through the proxy.
-    Mariadb(String),
+    MySql(String),
     /// A file; the faults are between the caller and the library, in process.
     Sqlite(PathBuf, Faults),
 }
 
 impl Lines {
-    /// A new connection.
-    pub async fn connect(&self) -> Result<Box<dyn Line>, Value> {
+    /// A new connection of a client that waits so long for an answer.
+    pub async fn connect(&self, patience: Duration) -> Result<Box<dyn Line>, Value> {
         match self {
             Lines::Postgres(url) => {
                 let options: sqlx::postgres::PgConnectOptions = url.parse().map_err(failed)?;
-                Ok(Box::new(PostgresLine(answered(options.connect()).await?)))
+                Ok(Box::new(PostgresLine(answered(patience, options.connect()).await?, patience)))
             }
-            Lines::Mariadb(url) => {
+            Lines::MySql(url) => {
                 let options: sqlx::mysql::MySqlConnectOptions = url.parse().map_err(failed)?;
-                Ok(Box::new(MariadbLine(answered(options.connect()).await?)))
+                Ok(Box::new(MySqlLine(answered(patience, options.connect()).await?, patience)))
             }
             Lines::Sqlite(file, faults) => {
                 Ok(Box::new(SqliteLine { connection: open(file)?, faults: faults.clone() }))
@@ -53,8 +50,8 @@ impl Lines {
     }
 }
 
-struct PostgresLine(PgConnection);
-struct MariadbLine(MySqlConnection);
+struct PostgresLine(PgConnection, Duration);
+struct MySqlLine(MySqlConnection, Duration);
 struct SqliteLine {
     connection: Connection,
     faults: Faults,
@@ -63,14 +60,14 @@ struct SqliteLine {
 #[async_trait]
 impl Line for PostgresLine {
     async fn run(&mut self, sql: &str) -> Result<(), Value> {
-        answered(self.0.execute(AssertSqlSafe(sql))).await.map(drop)
+        answered(self.1, self.0.execute(AssertSqlSafe(sql))).await.map(drop)
     }
 }
 
 #[async_trait]
-impl Line for MariadbLine {
+impl Line for MySqlLine {
     async fn run(&mut self, sql: &str) -> Result<(), Value> {
-        answered(self.0.execute(AssertSqlSafe(sql))).await.map(drop)
+        answered(self.1, self.0.execute(AssertSqlSafe(sql))).await.map(drop)
     }
 }
 
@@ -101,8 +98,8 @@ fn open(file: &Path) -> Result<Connection, Value> {
 }
 
 /// The answer, unless the client's patience ends first.
-async fn answered<T>(answer: impl Future<Output = sqlx::Result<T>>) -> Result<T, Value> {
-    match timeout(PATIENCE, answer).await {
+async fn answered<T>(patience: Duration, answer: impl Future<Output = sqlx::Result<T>>) -> Result<T, Value> {
+    match timeout(patience, answer).await {
         Ok(result) => result.map_err(failed),
         Err(_) => Err(json!({ "condition": "DB_TIMEOUT" })),
     }

@@ -1,9 +1,11 @@
 //! `retort drill`: breaks real databases under the server, and counts what was claimed wrongly.
 
+mod admin;
 mod beyond;
 mod chart;
 mod failures;
 mod faults;
+mod given;
 mod keyed;
 mod ledger;
 mod line;
@@ -13,6 +15,7 @@ mod proxy;
 mod servers;
 mod session;
 mod show;
+mod upstream;
 mod writers;
 
 use std::collections::BTreeMap;
@@ -24,7 +27,8 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use crate::Contract;
+use crate::{Contract, signals};
+use given::Refused;
 use ledger::Totals;
 use place::Place;
 use writers::OBEYS;
@@ -32,9 +36,10 @@ use writers::OBEYS;
 /// What `retort drill` takes.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The databases to break [default: all but mongreldb]
-    #[arg(long, value_enum, value_name = "NAME")]
-    database: Vec<Target>,
+    /// The databases to break: sqlite, postgres, mariadb, mongreldb, or a server that you have: postgres://… or
+    /// mysql://… [default: the first three]
+    #[arg(long, value_name = "NAME|URL")]
+    database: Vec<Choice>,
     /// Only this part, or one of the drills beyond by its name [default: all]
     #[arg(long, value_enum, value_name = "NAME")]
     only: Vec<Part>,
@@ -54,9 +59,33 @@ pub struct Arguments {
     pub(crate) conformance: crate::conformance::Arguments,
 }
 
+/// What `--database` says.
+#[derive(Clone)]
+pub enum Choice {
+    /// A database of the drill's own.
+    Own(Target),
+    /// The URL of a server that the user has. Whether it is one is found out later: where clap refuses a value, it prints
+    /// it, and here that may be a password.
+    Given(String),
+}
+
+impl From<String> for Choice {
+    fn from(text: String) -> Choice {
+        Target::from_str(&text, false).map_or(Choice::Given(text), Choice::Own)
+    }
+}
+
+impl std::fmt::Debug for Choice {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Choice::Own(target) => target.fmt(formatter),
+            Choice::Given(_) => formatter.write_str("a URL"),
+        }
+    }
+}
+
 /// A database to break.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum Target {
     /// A file, embedded.
     Sqlite,
@@ -64,6 +93,9 @@ pub enum Target {
     Postgres,
     /// A server of its own.
     Mariadb,
+    /// A server that the user has, and that is not MariaDB.
+    #[value(skip)]
+    Mysql,
     /// A daemon of its own, asked over HTTP.
     Mongreldb,
 }
@@ -107,6 +139,7 @@ impl Target {
             Target::Sqlite => "SQLite",
             Target::Postgres => "PostgreSQL",
             Target::Mariadb => "MariaDB",
+            Target::Mysql => "MySQL",
             Target::Mongreldb => "MongrelDB",
         }
     }
@@ -116,6 +149,7 @@ impl Target {
             Target::Sqlite => "sqlite",
             Target::Postgres => "postgresql",
             Target::Mariadb => "mariadb",
+            Target::Mysql => "mysql",
             Target::Mongreldb => "mongreldb",
         }
     }
@@ -139,6 +173,9 @@ pub enum Error {
     /// A request to a daemon.
     #[error("the daemon does not answer: {0}")]
     Http(#[from] reqwest::Error),
+    /// A server of the user's cannot be drilled.
+    #[error(transparent)]
+    Refused(#[from] Refused),
     /// A program is not installed.
     #[error("{0}")]
     Missing(&'static str),
@@ -165,9 +202,12 @@ pub enum Error {
     /// A writer's task.
     #[error("a writer broke down: {0}")]
     Task(String),
-    /// SQLite has no server to start.
-    #[error("SQLite has no server")]
+    /// There is no server of the drill's own to start or stop.
+    #[error("there is no server of the drill's own")]
     NoServer,
+    /// The user has had enough.
+    #[error("stopped before the end")]
+    Stopped,
     /// The MCP server under test.
     #[error(transparent)]
     Serve(#[from] crate::serve::Error),
@@ -208,13 +248,13 @@ pub struct DatabaseFigures {
 pub fn run(contract: Arc<dyn Contract>, arguments: &Arguments) -> Result<(), Error> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Runtime::new()?;
-    let targets = match arguments.database.as_slice() {
-        [] => &[Target::Sqlite, Target::Postgres, Target::Mariadb],
+    let choices = match arguments.database.as_slice() {
+        [] => &[Target::Sqlite, Target::Postgres, Target::Mariadb].map(Choice::Own),
         chosen => chosen,
     };
     let mut figures = Figures::default();
-    for target in targets {
-        let mut database = runtime.block_on(drill(&contract, arguments, *target))?;
+    for choice in choices {
+        let mut database = runtime.block_on(drill(&contract, arguments, choice))?;
         if !database.ledger.is_empty() {
             database.failures.push(database.power());
         }
@@ -256,41 +296,74 @@ impl DatabaseFigures {
     }
 }
 
+/// Drills a database; what was made on a server of the user's is dropped in the end, also where the drill failed or was
+/// stopped.
 async fn drill(
     contract: &Arc<dyn Contract>,
     arguments: &Arguments,
-    target: Target,
+    choice: &Choice,
 ) -> Result<DatabaseFigures, Error> {
-    let includes = |part: Part| arguments.only.is_empty() || arguments.only.contains(&part);
+    let stop = signals::stopped()?;
     let progress = ProgressBar::new(0);
     let style = ProgressStyle::with_template("{msg:24} {bar:40} {pos}/{len} writes {eta}");
     progress.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     progress.enable_steady_tick(Duration::from_millis(200));
-    progress.set_message(format!("{}: starts", target.name()));
-    let mut figures =
-        DatabaseFigures { database: target.name(), ledger: BTreeMap::new(), failures: Vec::new() };
-    if target == Target::Mongreldb {
-        figures.failures = mongreldb::run(contract).await?;
-        progress.finish_and_clear();
-        return Ok(figures);
+    let starts = |target: Target| progress.set_message(format!("{}: starts", target.name()));
+    let place = match choice {
+        Choice::Own(target @ Target::Mongreldb) => {
+            starts(*target);
+            let failures = mongreldb::run(contract).await?;
+            progress.finish_and_clear();
+            return Ok(DatabaseFigures { database: target.name(), ledger: BTreeMap::new(), failures });
+        }
+        Choice::Own(target) => {
+            starts(*target);
+            Place::start(*target).await?
+        }
+        Choice::Given(url) => {
+            let place = Place::given(contract, url).await?;
+            let notice = place.served.as_ref().and_then(|served| served.upstream.notice());
+            progress.suspend(|| notice.iter().for_each(|notice| anstream::eprintln!("{notice}")));
+            place
+        }
+    };
+    let drilled = tokio::select! {
+        drilled = parts(contract, arguments, &place, &progress) => drilled,
+        () = stop.cancelled() => Err(Error::Stopped),
+    };
+    progress.finish_and_clear();
+    match (drilled, place.tidy().await) {
+        (Err(error), Err(left)) => {
+            anstream::eprintln!("retort: schemas could not be dropped: {left}");
+            Err(error)
+        }
+        (drilled, tidied) => tidied.and(drilled),
     }
-    let place = Place::start(target).await?;
+}
+
+async fn parts(
+    contract: &Arc<dyn Contract>,
+    arguments: &Arguments,
+    place: &Place,
+    progress: &ProgressBar,
+) -> Result<DatabaseFigures, Error> {
+    let includes = |part: Part| arguments.only.is_empty() || arguments.only.contains(&part);
+    let name = place.target.name();
+    let mut figures = DatabaseFigures { database: name, ledger: BTreeMap::new(), failures: Vec::new() };
     if includes(Part::Failures) {
-        progress.set_message(format!("{}: failures", target.name()));
+        progress.set_message(format!("{name}: failures"));
         figures.failures = failures::run(Arc::clone(contract), &place.another().await?).await?;
     }
     if includes(Part::Ledger) {
-        progress.set_message(format!("{}: ledger", target.name()));
+        progress.set_message(format!("{name}: ledger"));
         progress.set_length(arguments.writes);
-        figures.ledger =
-            writers::ledger(contract, &place, arguments.writes, arguments.seed, &progress).await?;
+        figures.ledger = writers::ledger(contract, place, arguments.writes, arguments.seed, progress).await?;
     }
-    for beyond in beyond::DRILLS.iter().filter(|beyond| beyond.databases.contains(&target)) {
+    for beyond in beyond::DRILLS.iter().filter(|beyond| beyond.databases.contains(&place.target)) {
         if includes(beyond.part) || includes(Part::Beyond) {
-            progress.set_message(format!("{}: {}", target.name(), beyond.name));
-            figures.failures.push(beyond.run(contract, &place).await?);
+            progress.set_message(format!("{name}: {}", beyond.name));
+            figures.failures.push(beyond.run(contract, place).await?);
         }
     }
-    progress.finish_and_clear();
     Ok(figures)
 }

@@ -1,26 +1,19 @@
-//! Where clients write: a database of its own, behind a proxy of its own.
+//! Where clients write: a schema or file of its own, behind a proxy of its own.
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::Connection;
-use sqlx::mysql::MySqlConnectOptions;
-use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _, MySqlConnection, PgConnection, Row as _};
 use tempfile::TempDir;
-use tokio::task::block_in_place;
 
+use super::admin::Admin;
 use super::faults::Faults;
 use super::line::Lines;
 use super::proxy::Proxy;
-use super::servers::{START, Server};
+use super::upstream::Upstream;
 use super::{Error, Target};
-
-/// How long the sessions of clients that have gone may take to end.
-const QUIET: Duration = Duration::from_secs(60);
-/// How long they may take to end by themselves.
-const PATIENCE: Duration = Duration::from_secs(3);
+use crate::Contract;
 
 /// Where a database is, and what stands before it.
 pub struct Place {
@@ -34,85 +27,79 @@ pub struct Place {
     pub served: Option<Served>,
 }
 
-/// A database on a server.
+/// A schema on a server.
 pub struct Served {
     /// The server.
-    pub server: Arc<Server>,
-    database: String,
+    pub upstream: Arc<Upstream>,
+    schema: String,
     proxy: Proxy,
-}
-
-/// A connection past the proxy, with all rights.
-pub enum Admin {
-    /// By sqlx.
-    Postgres(PgConnection),
-    /// By sqlx.
-    Mariadb(MySqlConnection),
-    /// By rusqlite.
-    Sqlite(Connection),
 }
 
 impl Place {
     /// Starts what the target needs.
     pub async fn start(target: Target) -> Result<Place, Error> {
-        if target == Target::Sqlite {
-            return Ok(Place { target, faults: Faults::default(), folder: TempDir::new()?, served: None });
-        }
-        let server = Arc::new(block_in_place(|| Server::start(target))?);
-        let mut admin = patiently(target, &server, None).await?;
-        if target == Target::Mariadb {
-            // Without the right to write to a server that is read-only, which an administrator has.
-            for statement in [
-                "CREATE USER drill@'127.0.0.1'",
-                "GRANT ALL PRIVILEGES ON `drill\\_%`.* TO drill@'127.0.0.1'",
-            ] {
-                admin.execute(statement).await?;
+        match target {
+            Target::Sqlite => {
+                Ok(Place { target, faults: Faults::default(), folder: TempDir::new()?, served: None })
             }
+            _ => Place::on(Arc::new(Upstream::start(target).await?)).await,
         }
-        Place::on(target, server).await
     }
 
-    /// A connection to the server, with all rights.
-    pub async fn admin_of(target: Target, server: &Server) -> Result<Admin, Error> {
-        Admin::open(target, server, None).await
+    /// A place on a server that the user has.
+    pub async fn given(contract: &Arc<dyn Contract>, url: &str) -> Result<Place, Error> {
+        let upstream = Arc::new(Upstream::given(contract, url).await?);
+        let place = Place::on(Arc::clone(&upstream)).await;
+        if place.is_err() {
+            let _ = upstream.tidy().await;
+        }
+        place
     }
 
-    /// Another database of the same kind, on the same server.
+    /// Another place of the same kind, on the same server.
     pub async fn another(&self) -> Result<Place, Error> {
         match &self.served {
-            Some(served) => Place::on(self.target, Arc::clone(&served.server)).await,
+            Some(served) => Place::on(Arc::clone(&served.upstream)).await,
             None => Place::start(self.target).await,
         }
     }
 
-    async fn on(target: Target, server: Arc<Server>) -> Result<Place, Error> {
-        let database = server.new_name();
-        let create = format!("CREATE DATABASE {database}");
-        patiently(target, &server, None).await?.execute(&create).await?;
-        let proxy = Proxy::start(Arc::clone(&server), target).await?;
-        let faults = proxy.faults().clone();
-        let served = Some(Served { server, database, proxy });
+    async fn on(upstream: Arc<Upstream>) -> Result<Place, Error> {
+        let schema = upstream.make_schema().await?;
+        let proxy = Proxy::start(Arc::clone(&upstream)).await?;
+        let (target, faults) = (upstream.target, proxy.faults().clone());
+        let served = Some(Served { upstream, schema, proxy });
         Ok(Place { target, faults, folder: TempDir::new()?, served })
+    }
+
+    /// Is it on a server that the user has?
+    pub fn is_given(&self) -> bool {
+        self.served.as_ref().is_some_and(|served| served.upstream.own.is_none())
+    }
+
+    /// How much longer everything may take than on this machine.
+    pub fn slack(&self) -> Duration {
+        self.served.as_ref().map(|served| served.upstream.slack).unwrap_or_default()
     }
 
     /// Waits until the server answers again.
     pub async fn ready(&self) -> Result<(), Error> {
         match &self.served {
-            Some(served) => patiently(self.target, &served.server, None).await.map(drop),
+            Some(served) => served.upstream.admin(None).await.map(drop),
             None => Ok(()),
         }
     }
 
-    /// The database's URL through the proxy; `None` for SQLite.
+    /// The schema's URL through the proxy; `None` for SQLite.
     pub fn proxied(&self) -> Option<String> {
-        self.served.as_ref().map(|served| served.server.url(&served.database, served.proxy.port()))
+        self.served.as_ref().map(|served| served.upstream.proxied(&served.schema, served.proxy.port()))
     }
 
     /// Connections without the MCP server.
     pub fn lines(&self) -> Lines {
         match (self.target, self.proxied()) {
             (Target::Postgres, Some(url)) => Lines::Postgres(url),
-            (Target::Mariadb, Some(url)) => Lines::Mariadb(url),
+            (Target::Mariadb | Target::Mysql, Some(url)) => Lines::MySql(url),
             _ => Lines::Sqlite(self.file(), self.faults.clone()),
         }
     }
@@ -122,7 +109,7 @@ impl Place {
         self.folder.path().join("shop.sqlite")
     }
 
-    /// Runs a statement past the proxy, with all rights.
+    /// Runs a statement past the proxy.
     pub async fn execute(&self, sql: &str) -> Result<(), Error> {
         self.admin().await?.execute(sql).await
     }
@@ -132,105 +119,29 @@ impl Place {
         self.admin().await?.rows(sql).await
     }
 
-    /// Waits until no client has a session with the database any more: a statement whose connection was cut may still
-    /// be at work. Sessions that wait for a client that has gone, such as one in a black hole, are ended after a while.
+    /// Waits until no client has a session any more.
     pub async fn quiet(&self) -> Result<(), Error> {
-        let sessions = match self.target {
-            Target::Sqlite | Target::Mongreldb => return Ok(()),
-            Target::Postgres => {
-                "SELECT pid::bigint, 0::bigint FROM pg_stat_activity
-                 WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            }
-            Target::Mariadb => {
-                "SELECT id, 0 FROM information_schema.processlist WHERE db = database() AND id <> connection_id()"
-            }
-        };
-        let begun = Instant::now();
-        loop {
-            let left = self.look(sessions).await?;
-            if left.is_empty() {
-                return Ok(());
-            }
-            if begun.elapsed() > QUIET {
-                return Err(Error::Busy { server: self.target.name() });
-            }
-            if begun.elapsed() > PATIENCE {
-                for (session, _) in left {
-                    let end = match self.target {
-                        Target::Mariadb => format!("KILL {session}"),
-                        _ => format!("SELECT pg_terminate_backend({session})"),
-                    };
-                    // It may have ended by itself meanwhile.
-                    let _ = self.execute(&end).await;
-                }
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        match &self.served {
+            Some(served) => served.upstream.quiet(&served.schema).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Drops what the drill has made on a server that the user has, by this place or any other.
+    pub async fn tidy(&self) -> Result<(), Error> {
+        match &self.served {
+            Some(served) => served.upstream.tidy().await,
+            None => Ok(()),
         }
     }
 
     async fn admin(&self) -> Result<Admin, Error> {
         match &self.served {
-            Some(served) => patiently(self.target, &served.server, Some(&served.database)).await,
+            Some(served) => served.upstream.admin(Some(&served.schema)).await,
             None => {
                 let connection = Connection::open(self.file())?;
                 connection.busy_timeout(Duration::from_secs(5))?;
                 Ok(Admin::Sqlite(connection))
-            }
-        }
-    }
-}
-
-/// Waits until a server lets a session in: one that is still recovering, or full, refuses it.
-async fn patiently(target: Target, server: &Server, database: Option<&str>) -> Result<Admin, Error> {
-    let ends = Instant::now() + START;
-    loop {
-        match Admin::open(target, server, database).await {
-            Err(_) if Instant::now() < ends => tokio::time::sleep(Duration::from_millis(20)).await,
-            opened => return opened,
-        }
-    }
-}
-
-impl Admin {
-    async fn open(target: Target, server: &Server, database: Option<&str>) -> Result<Admin, Error> {
-        let url = server.admin_url(database);
-        Ok(match target {
-            Target::Mariadb => Admin::Mariadb(url.parse::<MySqlConnectOptions>()?.connect().await?),
-            _ => Admin::Postgres(url.parse::<PgConnectOptions>()?.connect().await?),
-        })
-    }
-
-    async fn execute(&mut self, sql: &str) -> Result<(), Error> {
-        let statement = AssertSqlSafe(sql.to_owned());
-        match self {
-            Admin::Postgres(connection) => connection.execute(statement).await.map(drop)?,
-            Admin::Mariadb(connection) => connection.execute(statement).await.map(drop)?,
-            Admin::Sqlite(connection) => connection.execute_batch(sql)?,
-        }
-        Ok(())
-    }
-
-    async fn rows(&mut self, sql: &str) -> Result<Vec<(i64, i64)>, Error> {
-        let statement = AssertSqlSafe(sql.to_owned());
-        match self {
-            Admin::Postgres(connection) => {
-                let rows = connection.fetch_all(statement).await?;
-                Ok(rows
-                    .iter()
-                    .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
-                    .collect::<sqlx::Result<_>>()?)
-            }
-            Admin::Mariadb(connection) => {
-                let rows = connection.fetch_all(statement).await?;
-                Ok(rows
-                    .iter()
-                    .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
-                    .collect::<sqlx::Result<_>>()?)
-            }
-            Admin::Sqlite(connection) => {
-                let mut statement = connection.prepare(sql)?;
-                let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-                Ok(rows.collect::<rusqlite::Result<_>>()?)
             }
         }
     }

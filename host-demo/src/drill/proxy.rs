@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::Target;
 use super::faults::{Fault, Faults, Judgement};
-use super::servers::Server;
+use super::upstream::Upstream;
 
 /// How long the answer to the message that can have an effect is awaited, to be thrown away with the connection.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -29,17 +29,17 @@ pub struct Proxy {
 
 impl Proxy {
     /// Stands before the server.
-    pub async fn start(server: Arc<Server>, target: Target) -> std::io::Result<Proxy> {
+    pub async fn start(upstream: Arc<Upstream>) -> std::io::Result<Proxy> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let faults = Faults::default();
         let shared = faults.clone();
         let task = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let (server, faults) = (Arc::clone(&server), shared.clone());
+                let (upstream, faults) = (Arc::clone(&upstream), shared.clone());
                 tokio::spawn(async move {
-                    if let Ok(stream) = TcpStream::connect(server.address()).await {
-                        join(client, stream, target, &faults, &server).await;
+                    if let Ok(stream) = TcpStream::connect(upstream.address()).await {
+                        join(client, stream, &faults, &upstream).await;
                     }
                 });
             }
@@ -73,12 +73,12 @@ struct Joint<'a> {
 }
 
 /// Joins the two ends until one of them is done or the plan breaks them.
-async fn join(client: TcpStream, stream: TcpStream, target: Target, faults: &Faults, server: &Server) {
+async fn join(client: TcpStream, stream: TcpStream, faults: &Faults, upstream: &Upstream) {
     let _ = (client.set_nodelay(true), stream.set_nodelay(true));
     let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), stream.into_split());
     let joint = Joint { faults, muted: watch::Sender::new(false), answered: Notify::new() };
     tokio::select! {
-        () = forward(from_client, to_server, target, &joint, server) => (),
+        () = forward(from_client, to_server, &joint, upstream) => (),
         () = answer(from_server, to_client, &joint) => (),
     }
 }
@@ -87,14 +87,13 @@ async fn join(client: TcpStream, stream: TcpStream, target: Target, faults: &Fau
 async fn forward(
     mut client: OwnedReadHalf,
     mut stream: OwnedWriteHalf,
-    target: Target,
     joint: &Joint<'_>,
-    server: &Server,
+    upstream: &Upstream,
 ) {
     let mut buffer = Vec::new();
     let mut is_first = true;
     while client.read_buf(&mut buffer).await.is_ok_and(|read| read > 0) {
-        while let Some(length) = message(target, &buffer, is_first) {
+        while let Some(length) = message(upstream.target, &buffer, is_first) {
             is_first = false;
             let message: Vec<u8> = buffer.drain(..length).collect();
             let Judgement { fault, is_marked } = joint.faults.judge(&message);
@@ -114,7 +113,9 @@ async fn forward(
                     return;
                 }
                 Some(Fault::CutAtOnce) => return,
-                Some(Fault::Kill) => block_in_place(|| server.kill()),
+                Some(Fault::Kill) => {
+                    upstream.own.iter().for_each(|server| block_in_place(|| server.kill()));
+                }
                 _ => (),
             }
         }
@@ -148,7 +149,7 @@ async fn send(stream: &mut OwnedWriteHalf, bytes: &[u8], faults: &Faults) -> std
 fn message(target: Target, buffer: &[u8], is_first: bool) -> Option<usize> {
     let length = match (target, is_first) {
         // Three bytes of length, little-endian, and a sequence number.
-        (Target::Mariadb, _) => match buffer {
+        (Target::Mariadb | Target::Mysql, _) => match buffer {
             [low, middle, high, _, ..] => {
                 usize::from(*low) + (usize::from(*middle) << 8) + (usize::from(*high) << 16) + 4
             }

@@ -6,7 +6,6 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,6 +18,8 @@ use super::{Error, Target, mongreldb};
 
 /// How long a server may take to answer after its start.
 pub const START: Duration = Duration::from_secs(60);
+/// Where servers listen.
+const PORTS: std::ops::Range<u16> = 20_000..30_000;
 
 /// A server; stopped and removed with the value.
 pub struct Server {
@@ -26,7 +27,6 @@ pub struct Server {
     command: Mutex<Command>,
     port: u16,
     target: Target,
-    databases: AtomicU32,
     folder: TempDir,
 }
 
@@ -42,14 +42,13 @@ impl Server {
             Target::Postgres => postgres(&data, port, user.as_ref())?,
             Target::Mariadb => mariadb(&data, port, user.as_ref())?,
             Target::Mongreldb => mongreldb(&data, port)?,
-            Target::Sqlite => return Err(Error::NoServer),
+            Target::Sqlite | Target::Mysql => return Err(Error::NoServer),
         };
         let log = fs::File::create(folder.path().join("log"))?;
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let process = as_user(&mut command, user.as_ref()).spawn()?;
-        let databases = AtomicU32::new(0);
         let (process, command) = (Mutex::new(process), Mutex::new(command));
-        let server = Server { process, command, port, target, databases, folder };
+        let server = Server { process, command, port, target, folder };
         server.await_port()?;
         Ok(server)
     }
@@ -57,30 +56,6 @@ impl Server {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
-    }
-
-    /// The name of a database that nobody has yet.
-    pub fn new_name(&self) -> String {
-        format!("drill_{}", self.databases.fetch_add(1, Ordering::Relaxed))
-    }
-
-    /// The URL of a database, through another port such as a proxy's.
-    pub fn url(&self, database: &str, port: u16) -> String {
-        match self.target {
-            Target::Mariadb => format!("mysql://drill@127.0.0.1:{port}/{database}?ssl-mode=disabled"),
-            _ => format!("postgres://retort@127.0.0.1:{port}/{database}?sslmode=disable"),
-        }
-    }
-
-    /// The administrator's URL of a database, at the server's own port.
-    pub fn admin_url(&self, database: Option<&str>) -> String {
-        match self.target {
-            Target::Mariadb => {
-                let database = database.unwrap_or("mysql");
-                format!("mysql://root@127.0.0.1:{}/{database}?ssl-mode=disabled", self.port)
-            }
-            _ => self.url(database.unwrap_or("postgres"), self.port),
-        }
     }
 
     /// A folder that the server can write to.
@@ -252,6 +227,10 @@ fn as_user<'a>(command: &'a mut Command, user: Option<&User>) -> &'a mut Command
     command
 }
 
+/// A port that is free, below those that the system gives to connections: until the server listens nobody else gets it,
+/// and no attempt to connect to it can meet itself there.
 fn free_port() -> Result<u16, Error> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+    let mut ports = std::iter::repeat_with(|| fastrand::u16(PORTS)).take(100);
+    let free = ports.find(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok());
+    free.ok_or(Error::Missing("there is no free port from 20000 to 29999"))
 }

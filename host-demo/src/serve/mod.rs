@@ -270,6 +270,7 @@ async fn host(contract: Arc<dyn Contract>, arguments: &Arguments, folder: &Path)
         pool: arguments.pool,
         pool_wait: Duration::from_millis(arguments.pool_wait),
         statement: Duration::from_millis(arguments.statement_timeout),
+        tenant_roles: true,
     };
     let deadline = Duration::from_millis(arguments.deadline);
     let mut host =

@@ -4,6 +4,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Barrier;
 
@@ -11,7 +12,8 @@ use super::account_row;
 use crate::Contract;
 use crate::drill::failures::Outcome;
 use crate::drill::ledger::{self, Arm, Claimed, Client, Policy, Script, Step, Totals, WIDTH};
-use crate::drill::place::{Place, Served};
+use crate::drill::place::Place;
+use crate::drill::servers::Server;
 use crate::drill::{Error, Target};
 
 /// What happens.
@@ -33,6 +35,8 @@ const ROUNDS: u64 = 10;
 const FILLERS: u64 = 24;
 /// Its size, in MiB.
 const DISK: u32 = 16;
+/// How long clients wait for an answer: longer than servers take to see a deadlock, which may be seconds.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs it.
 pub async fn run(
@@ -68,6 +72,7 @@ fn add(id: u64) -> Step {
 impl Stage<'_> {
     fn client(&self) -> Client {
         Client::new(Arc::clone(self.contract), Arc::clone(&self.place), Policy::Envelope, None)
+            .waiting(PATIENCE)
     }
 
     /// Two transactions that add to the first two rows of the round, or one of them.
@@ -89,11 +94,11 @@ impl Stage<'_> {
             });
         }
         let begin: &[&str] = match self.place.target {
-            Target::Sqlite | Target::Mongreldb => &["BEGIN"],
             Target::Postgres => &["BEGIN ISOLATION LEVEL REPEATABLE READ"],
             Target::Mariadb => {
                 &["SET SESSION innodb_snapshot_isolation = ON", "START TRANSACTION WITH CONSISTENT SNAPSHOT"]
             }
+            _ => &["BEGIN"],
         };
         [(), ()].map(|()| {
             let mut steps: Vec<Step> = begin.iter().map(|sql| Step::within(*sql)).collect();
@@ -137,9 +142,10 @@ impl Stage<'_> {
     /// Writes to a row that another session has locked, and again when it has let go.
     async fn lock(&self, outcome: &mut Outcome) -> Result<(), Error> {
         let limit: &[&str] = match self.place.target {
-            Target::Sqlite | Target::Mongreldb => &[],
             Target::Postgres => &["SET lock_timeout = '20ms'"],
-            Target::Mariadb => &["SET SESSION innodb_lock_wait_timeout = 0"],
+            // MySQL makes a second of it.
+            Target::Mariadb | Target::Mysql => &["SET SESSION innodb_lock_wait_timeout = 0"],
+            _ => &[],
         };
         let begin = if self.place.target == Target::Sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" };
         for round in 0..ROUNDS {
@@ -147,7 +153,7 @@ impl Stage<'_> {
             let arm = if round % 2 == 0 { Arm::Transaction } else { Arm::Autocommit };
             let mut script = arm.script(row);
             script.steps.splice(0..0, limit.iter().map(|sql| Step::alone(String::from(*sql))));
-            let mut holder = self.place.lines().connect().await.map_err(broken)?;
+            let mut holder = self.place.lines().connect(PATIENCE).await.map_err(broken)?;
             holder.run(begin).await.map_err(broken)?;
             let taken = format!("UPDATE ledger SET balance = balance + 1 WHERE id = {row}");
             holder.run(&taken).await.map_err(broken)?;
@@ -168,7 +174,8 @@ impl Stage<'_> {
 
     /// Writes until the disk is full, and once more when there is room again.
     async fn fill(&self, outcome: &mut Outcome) -> Result<(), Error> {
-        let disk = match self.place.served.as_ref().map(Disk::mount) {
+        let server = self.place.served.as_ref().and_then(|served| served.upstream.own.as_ref());
+        let disk = match server.map(Disk::mount) {
             Some(Err(why)) => {
                 outcome.skipped = Some(why);
                 return Ok(());
@@ -237,8 +244,8 @@ struct Disk(PathBuf);
 
 impl Disk {
     /// Mounts one that the server can write to; else says why that cannot be.
-    fn mount(served: &Served) -> Result<Disk, String> {
-        let folder = served.server.new_folder("small").map_err(|error| error.to_string())?;
+    fn mount(server: &Server) -> Result<Disk, String> {
+        let folder = server.new_folder("small").map_err(|error| error.to_string())?;
         let owner = folder.metadata().map_err(|error| error.to_string())?;
         let disk = Disk(folder);
         disk.mounted(&format!("size={DISK}m,mode=700,uid={},gid={}", owner.uid(), owner.gid()))?;

@@ -28,6 +28,8 @@ pub struct Drill {
     pub databases: &'static [Target],
     /// One of these codes must have been met, or nothing was broken.
     meets: &'static [&'static str],
+    /// Why it is left out on a server that the user has.
+    own_only: Option<&'static str>,
     kind: Kind,
 }
 
@@ -41,8 +43,11 @@ enum Kind {
 /// How often one more connection is asked for.
 const TRIES: usize = 50;
 
-const SERVERS: &[Target] = &[Target::Postgres, Target::Mariadb];
-const ALL: &[Target] = &[Target::Sqlite, Target::Postgres, Target::Mariadb];
+const SERVERS: &[Target] = &[Target::Postgres, Target::Mariadb, Target::Mysql];
+const ALL: &[Target] = &[Target::Sqlite, Target::Postgres, Target::Mariadb, Target::Mysql];
+
+/// MySQL is not among them: it overwrites what a transaction has not seen.
+const ORDERED: &[Target] = &[Target::Sqlite, Target::Postgres, Target::Mariadb];
 
 /// MariaDB 10.11 is not among them: its InnoDB aborts where the disk is too full for a rollback.
 const FILLED: &[Target] = &[Target::Sqlite, Target::Postgres];
@@ -54,6 +59,7 @@ pub const DRILLS: &[Drill] = &[
         name: "server killed during COMMIT",
         databases: SERVERS,
         meets: &["OUTCOME_UNKNOWN"],
+        own_only: Some("kills the server's processes"),
         kind: Kind::Outage(Outage::Kill),
     },
     Drill {
@@ -61,6 +67,7 @@ pub const DRILLS: &[Drill] = &[
         name: "server shut down and started",
         databases: SERVERS,
         meets: &["CONNECTION_FAILED", "CONNECTION_LOST", "DB_UNAVAILABLE", "OUTCOME_UNKNOWN"],
+        own_only: Some("shuts the server down"),
         kind: Kind::Outage(Outage::Restart),
     },
     Drill {
@@ -68,6 +75,7 @@ pub const DRILLS: &[Drill] = &[
         name: "too many connections",
         databases: SERVERS,
         meets: &["TOO_MANY_CONNECTIONS"],
+        own_only: Some("takes every connection of the server from those who use it"),
         kind: Kind::Outage(Outage::Connections),
     },
     Drill {
@@ -75,6 +83,7 @@ pub const DRILLS: &[Drill] = &[
         name: "server turned read-only",
         databases: SERVERS,
         meets: &["NOT_PRIMARY", "READ_ONLY"],
+        own_only: Some("makes the whole server read-only"),
         kind: Kind::Outage(Outage::ReadOnly),
     },
     Drill {
@@ -82,6 +91,7 @@ pub const DRILLS: &[Drill] = &[
         name: "bytes one by one",
         databases: SERVERS,
         meets: &["DB_TIMEOUT", "OUTCOME_UNKNOWN"],
+        own_only: None,
         kind: Kind::Outage(Outage::Slow),
     },
     Drill {
@@ -89,6 +99,7 @@ pub const DRILLS: &[Drill] = &[
         name: "answers that never come",
         databases: SERVERS,
         meets: &["DB_TIMEOUT"],
+        own_only: None,
         kind: Kind::Silence,
     },
     Drill {
@@ -96,13 +107,15 @@ pub const DRILLS: &[Drill] = &[
         name: "deadlock",
         databases: SERVERS,
         meets: &["DEADLOCK"],
+        own_only: None,
         kind: Kind::Conflict(Conflict::Deadlock),
     },
     Drill {
         part: Part::Serialization,
         name: "serialization failure",
-        databases: ALL,
+        databases: ORDERED,
         meets: &["SERIALIZATION_FAILURE"],
+        own_only: None,
         kind: Kind::Conflict(Conflict::Serialization),
     },
     Drill {
@@ -110,6 +123,7 @@ pub const DRILLS: &[Drill] = &[
         name: "lock timeout",
         databases: ALL,
         meets: &["LOCK_TIMEOUT"],
+        own_only: None,
         kind: Kind::Conflict(Conflict::Lock),
     },
     Drill {
@@ -117,6 +131,7 @@ pub const DRILLS: &[Drill] = &[
         name: "disk full",
         databases: FILLED,
         meets: &["STORAGE_FULL"],
+        own_only: Some("fills a disk of the server's"),
         kind: Kind::Conflict(Conflict::Full),
     },
     Drill {
@@ -124,6 +139,7 @@ pub const DRILLS: &[Drill] = &[
         name: "long run without a clock",
         databases: ALL,
         meets: &[],
+        own_only: None,
         kind: Kind::Long,
     },
 ];
@@ -132,6 +148,10 @@ impl Drill {
     /// Runs it, on databases of its own.
     pub async fn run(&self, contract: &Arc<dyn Contract>, place: &Place) -> Result<Outcome, Error> {
         let mut outcome = Outcome::new(self.name);
+        if let Some(why) = self.own_only.filter(|_| place.is_given()) {
+            outcome.skipped = Some(format!("it {why}, so it takes a server of the drill's own"));
+            return Ok(outcome);
+        }
         match self.kind {
             Kind::Outage(outage) => outages::run(outage, contract, place, &mut outcome).await?,
             Kind::Conflict(conflict) => conflicts::run(conflict, contract, place, &mut outcome).await?,

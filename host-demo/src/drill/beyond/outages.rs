@@ -8,11 +8,14 @@ use tokio::task::{JoinSet, block_in_place};
 
 use super::account;
 use crate::Contract;
+use crate::drill::admin::Admin;
 use crate::drill::failures::Outcome;
 use crate::drill::faults::{At, Fault, Faults};
 use crate::drill::keyed::Keyed;
 use crate::drill::ledger::{Arm, Policy};
-use crate::drill::place::{Admin, Place, Served};
+use crate::drill::place::Place;
+use crate::drill::servers::Server;
+use crate::drill::upstream::Upstream;
 use crate::drill::writers::{self, Unkeyed, Watch, Writer};
 use crate::drill::{Error, Target};
 
@@ -59,7 +62,8 @@ pub async fn run(
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
     let Some(served) = &place.served else { return Err(Error::NoServer) };
-    let mut scene = Scene { place, served, ways: Vec::new(), watch: Arc::new(Watch::default()) };
+    let upstream = &served.upstream;
+    let mut scene = Scene { place, upstream, ways: Vec::new(), watch: Arc::new(Watch::default()) };
     let mut writers: Vec<(&str, Box<dyn Writer>)> = Vec::new();
     let own = Arc::new(place.another().await?);
     scene.ways.push(("COMMIT", own.faults.clone()));
@@ -92,7 +96,7 @@ pub async fn run(
 /// What can be broken.
 struct Scene<'a> {
     place: &'a Place,
-    served: &'a Served,
+    upstream: &'a Upstream,
     /// The way of each writer: what marks its effect, and what breaks there.
     ways: Vec<(&'static str, Faults)>,
     watch: Arc<Watch>,
@@ -102,18 +106,20 @@ impl Scene<'_> {
     async fn happens(&self, outage: Outage, round: usize, outcome: &mut Outcome) -> Result<(), Error> {
         match outage {
             Outage::Kill => {
+                let server = self.server()?;
                 let (mark, faults) = &self.ways[round % self.ways.len()];
                 faults.plan(Some((At::Text(mark), Fault::Kill)));
                 let ends = Instant::now() + PATIENCE;
-                while !self.served.server.has_ended() && Instant::now() < ends {
+                while !server.has_ended() && Instant::now() < ends {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
                 faults.plan(None);
-                outcome.check(self.served.server.has_ended(), || String::from("no COMMIT killed the server"));
+                outcome.check(server.has_ended(), || String::from("no COMMIT killed the server"));
                 self.start_again().await
             }
             Outage::Restart => {
-                block_in_place(|| self.served.server.stop())?;
+                let server = self.server()?;
+                block_in_place(|| server.stop())?;
                 self.watch.ended(BETWEEN).await;
                 self.start_again().await
             }
@@ -137,25 +143,30 @@ impl Scene<'_> {
         }
     }
 
+    /// The process, which only a server of the drill's own has.
+    fn server(&self) -> Result<&Server, Error> {
+        self.upstream.own.as_ref().ok_or(Error::NoServer)
+    }
+
     async fn start_again(&self) -> Result<(), Error> {
-        if self.served.server.has_ended() {
-            block_in_place(|| self.served.server.start_again())?;
+        let server = self.server()?;
+        if server.has_ended() {
+            block_in_place(|| server.start_again())?;
         }
         self.place.ready().await
     }
 
     /// Others take every connection that there is, and then those of the writers as soon as they are cut.
     async fn take_all(&self) -> Vec<Admin> {
-        let (server, target) = (&self.served.server, self.place.target);
         let mut taken = Vec::new();
-        while let Ok(connection) = Place::admin_of(target, server).await {
+        while let Ok(connection) = self.upstream.open(None).await {
             taken.push(connection);
         }
         for _ in 0..CUTS {
             // Whoever is cut asks again at once, and is refused as well until its old place is free.
             self.ways.iter().for_each(|(_, faults)| faults.plan(Some((At::Message(0), Fault::CutBefore))));
             for _ in 0..REFUSALS {
-                taken.extend(Place::admin_of(target, server).await);
+                taken.extend(self.upstream.open(None).await);
             }
         }
         taken

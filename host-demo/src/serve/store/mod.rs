@@ -67,7 +67,7 @@ pub trait Session: Send {
     async fn clean(self: Box<Self>, cleanup: &str);
 }
 
-/// Times and sizes.
+/// Times and sizes, and what may be laid out.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Connections of the pool.
@@ -76,6 +76,8 @@ pub struct Limits {
     pub pool_wait: Duration,
     /// The server's own limit for one statement.
     pub statement: Duration,
+    /// May roles be made for the tenants? PostgreSQL runs model-written statements as one of them, or not at all.
+    pub tenant_roles: bool,
 }
 
 /// The pinned statement of `report`, in the spelling of SQLite and PostgreSQL.

@@ -49,15 +49,20 @@ pub async fn open(url: &str, limits: Limits) -> Result<Postgres, Raw> {
         })
         .connect_lazy(url)
         .map_err(raw)?;
-    lay_out(&pool).await.map_err(raw)?;
+    lay_out(&pool, limits.tenant_roles).await.map_err(raw)?;
     Ok(Postgres { pool })
 }
 
-async fn lay_out(pool: &PgPool) -> sqlx::Result<()> {
+async fn lay_out(pool: &PgPool, tenant_roles: bool) -> sqlx::Result<()> {
     let mut connection = pool.acquire().await?;
     connection.execute(SCHEMA).await?;
     receipts::create(&mut connection).await?;
+    if !tenant_roles {
+        return Ok(());
+    }
     // Model-written SQL runs as a role that sees the one view, and there only its tenant's rows.
+    let schema: String =
+        query_scalar("SELECT quote_ident(current_schema())").fetch_one(&mut *connection).await?;
     for tenant in ["north", "south"] {
         let role = format!("retort_tenant_{tenant}");
         let known: Option<i32> = query_scalar("SELECT 1 FROM pg_roles WHERE rolname = $1")
@@ -67,6 +72,7 @@ async fn lay_out(pool: &PgPool) -> sqlx::Result<()> {
         if known.is_none() {
             connection.execute(AssertSqlSafe(format!("CREATE ROLE {role} NOLOGIN"))).await?;
         }
+        connection.execute(AssertSqlSafe(format!("GRANT USAGE ON SCHEMA {schema} TO {role}"))).await?;
         connection.execute(AssertSqlSafe(format!("GRANT SELECT ON orders_v1 TO {role}"))).await?;
     }
     Ok(())
