@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "every test file uses some of the servers")]
 
+use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -91,6 +92,15 @@ pub fn redis_socket(folder: &Path) -> PathBuf {
 
 /// PostgreSQL, on a socket in its folder, for the user `postgres`. `None` where it is not installed.
 pub fn postgres() -> Option<Server> {
+    start_postgres(&["-c", "listen_addresses="])
+}
+
+/// The same, which also listens on this port, and asks for passwords there.
+pub fn postgres_on(port: u16) -> Option<Server> {
+    start_postgres(&["-c", "listen_addresses=127.0.0.1", "-p", &port.to_string()])
+}
+
+fn start_postgres(listens: &[&str]) -> Option<Server> {
     let (Some(initdb), Some(postgres)) = (find("initdb"), find("postgres")) else {
         return skipped("postgres");
     };
@@ -112,7 +122,16 @@ pub fn postgres() -> Option<Server> {
     }
     let data = folder.path().join("data");
     let made = as_user(&initdb)
-        .args(["--username", "postgres", "--auth", "trust", "--no-sync", "--pgdata"])
+        .args([
+            "--username",
+            "postgres",
+            "--auth-local",
+            "trust",
+            "--auth-host",
+            "scram-sha-256",
+            "--no-sync",
+            "--pgdata",
+        ])
         .arg(&data)
         .status()
         .expect("initdb runs");
@@ -120,7 +139,8 @@ pub fn postgres() -> Option<Server> {
     let process = as_user(&postgres)
         .arg("-D")
         .arg(&data)
-        .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c"])
+        .args(listens)
+        .args(["-c", "fsync=off", "-c"])
         .arg(format!("unix_socket_directories={}", folder.path().display()))
         .spawn()
         .expect("postgres starts");
@@ -132,6 +152,21 @@ pub fn postgres() -> Option<Server> {
 
 /// MariaDB, on a socket in its folder, for the user `root` without a password. `None` where it is not installed.
 pub fn mariadb() -> Option<Server> {
+    start_mariadb(&["--skip-networking"])
+}
+
+/// The same, which also listens on this port.
+pub fn mariadb_on(port: u16) -> Option<Server> {
+    start_mariadb(&["--bind-address=127.0.0.1", "--skip-name-resolve", &format!("--port={port}")])
+}
+
+/// A free port, below those that the system gives to connections: nobody else gets it until a server listens.
+pub fn free_port() -> u16 {
+    let mut ports = std::iter::repeat_with(|| fastrand::u16(10_000..20_000)).take(100);
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("a port is free")
+}
+
+fn start_mariadb(listens: &[&str]) -> Option<Server> {
     let (Some(install), Some(mariadbd)) = (find("mariadb-install-db"), find_server("mariadbd")) else {
         return skipped("mariadbd");
     };
@@ -149,7 +184,8 @@ pub fn mariadb() -> Option<Server> {
     assert!(made.success(), "mariadb-install-db makes a data folder");
     let socket = mariadb_socket(folder.path());
     let process = Command::new(mariadbd)
-        .args(["--no-defaults", &data, "--skip-networking", "--innodb-buffer-pool-size=32M"])
+        .args(["--no-defaults", &data, "--innodb-buffer-pool-size=32M"])
+        .args(listens)
         .arg(format!("--socket={}", socket.display()))
         .args(user)
         .stdout(Stdio::null())
