@@ -33,6 +33,27 @@ pub fn r2d2(error: &r2d2::Error) -> Value {
     json!({ "name": "r2d2::Error", "message": error.to_string() })
 }
 
+/// An error of reqwest. What the system said is behind several others; where it said nothing, because the other side
+/// ended the connection in order or no answer came in time, reqwest's own predicates say what happened.
+pub fn reqwest(error: &reqwest::Error) -> Value {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    let of_system = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>()).last();
+    if let Some(cause) = of_system.filter(|cause| cause.raw_os_error().is_some()) {
+        return json!({
+            "name": "reqwest::Error",
+            "kind": format!("{:?}", cause.kind()),
+            "errno": cause.raw_os_error(),
+            "cause": { "name": "std::io::Error", "message": cause.to_string() },
+        });
+    }
+    match error {
+        _ if error.is_timeout() => json!({ "condition": "DB_TIMEOUT" }),
+        _ if error.is_connect() => json!({ "condition": "CONNECTION_FAILED" }),
+        _ if error.is_builder() => json!({ "name": "reqwest::Error", "message": error.to_string() }),
+        _ => json!({ "condition": "CONNECTION_LOST" }),
+    }
+}
+
 /// An error of sqlx, over PostgreSQL or MySQL.
 pub fn sqlx(error: &sqlx::Error) -> Value {
     match error {

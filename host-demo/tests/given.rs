@@ -33,7 +33,7 @@ fn holds(url: &str, database: &str, notice: &str) {
     parts.iter().for_each(|part| arguments.extend(["--only", *part]));
     let output = drill(url, &arguments);
     let said = said(&output);
-    assert!(output.status.success(), "{said}");
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stdout));
     let names = said.split("schemas ").nth(1).and_then(|rest| rest.split("0,").next()).unwrap_or_default();
     assert_eq!(said.replace(names, "NAMES_"), format!("{notice}\n"));
     let figures: Value = serde_json::from_slice(&output.stdout).expect("JSON");

@@ -119,7 +119,7 @@ impl Obedient<'_> {
             if is_unknown && !was_unknown && !is_embedded && !self.place.faults.left_client() {
                 totals.needless_unknown += 1;
             }
-            claimed = claim(&envelope);
+            claimed = Claimed::of(&envelope);
             if envelope["next"] == "reconcile" {
                 was_unknown = true;
                 wait(&envelope["check_after_ms"]).await;
@@ -148,7 +148,7 @@ impl Obedient<'_> {
                 self.place.faults.arm("COMMIT", plan);
             }
             match self.session.call("receipt", json!({ "operation_key": key })).await? {
-                Answer::Success(value) => return Ok(claim(&value["envelope"])),
+                Answer::Success(value) => return Ok(Claimed::of(&value["envelope"])),
                 Answer::Failure(_) => tokio::time::sleep(Duration::from_millis(5)).await,
             }
         }
@@ -170,14 +170,6 @@ impl Obedient<'_> {
         let at = if dice.bool() { At::Text("COMMIT") } else { At::Message(dice.u32(..16)) };
         faults.arm("COMMIT", Some((at, fault)));
         true
-    }
-}
-
-fn claim(envelope: &Value) -> Claimed {
-    match envelope["outcome"].as_str() {
-        Some("committed") => Claimed::Committed,
-        Some("not_started" | "not_committed") => Claimed::NotCommitted,
-        _ => Claimed::Unknown,
     }
 }
 

@@ -60,6 +60,15 @@ pub enum Claimed {
 }
 
 impl Claimed {
+    /// What an envelope says.
+    pub fn of(envelope: &Value) -> Claimed {
+        match envelope["outcome"].as_str() {
+            Some("committed") => Claimed::Committed,
+            Some("not_started" | "not_committed") => Claimed::NotCommitted,
+            _ => Claimed::Unknown,
+        }
+    }
+
     /// Could a write of which this is said have taken effect so often?
     pub fn allows(self, applied: u64) -> bool {
         match self {
@@ -132,6 +141,8 @@ pub struct Script {
     pub mark: &'static str,
     /// `operation.unit` of the report.
     pub unit: &'static str,
+    /// The key under which the server itself does it once.
+    pub key: Option<String>,
 }
 
 /// A statement, and what a report says of it.
@@ -179,7 +190,12 @@ impl Step {
 impl Script {
     /// A transaction.
     pub fn transaction(steps: Vec<Step>) -> Script {
-        Script { steps, mark: "COMMIT", unit: "statement" }
+        Script { steps, mark: "COMMIT", unit: "statement", key: None }
+    }
+
+    /// One statement.
+    pub fn alone(step: Step, mark: &'static str, unit: &'static str) -> Script {
+        Script { steps: vec![step], mark, unit, key: None }
     }
 }
 
@@ -189,13 +205,13 @@ impl Arm {
         let one = format!("UPDATE ledger SET balance = balance + 1 WHERE id = {id}");
         let begin = || Step::within("BEGIN");
         match self {
-            Arm::Autocommit => Script { steps: vec![Step::alone(one)], mark: "balance", unit: "statement" },
+            Arm::Autocommit => Script::alone(Step::alone(one), "balance", "statement"),
             Arm::SeveralRows => {
                 let all = format!(
                     "UPDATE ledger SET balance = balance + 1 WHERE id BETWEEN {id} AND {}",
                     id + WIDTH - 1
                 );
-                Script { steps: vec![Step::alone(all)], mark: "balance", unit: "many" }
+                Script::alone(Step::alone(all), "balance", "many")
             }
             Arm::Transaction => Script::transaction(vec![begin(), Step::within(one), Step::commit()]),
             Arm::FailedCommit => {
@@ -266,7 +282,10 @@ impl Client {
                 Some(dice) => self.place.faults.arm(script.mark, plan(script.mark, dice)),
                 None => self.place.faults.watch(script.mark),
             }
-            let Err(attempted) = self.attempt(script).await else { return Claimed::Committed };
+            let Err(attempted) = self.attempt(script).await else {
+                totals.resolved += u64::from(prior == "unknown");
+                return Claimed::Committed;
+            };
             if self.policy != Policy::Envelope {
                 self.line = None;
                 if self.policy == Policy::Words && !sounds_like_the_connection(&attempted.error) {
@@ -283,11 +302,7 @@ impl Client {
                 totals.needless_unknown += 1;
             }
             if envelope["retryable"] != true {
-                return match outcome {
-                    "unknown" => Claimed::Unknown,
-                    "committed" => Claimed::Committed,
-                    _ => Claimed::NotCommitted,
-                };
+                return Claimed::of(envelope);
             }
             prior = outcome.to_owned();
             tokio::time::sleep(Duration::from_millis(envelope["retry_after_ms"].as_u64().unwrap_or(1))).await;
@@ -327,6 +342,7 @@ impl Client {
             "system": self.place.target.system(),
             "operation": {
                 "effect": "write", "phase": attempted.phase, "transaction": attempted.transaction, "unit": script.unit,
+                "operation_key": script.key, "dedupe": script.key.as_ref().map(|_| "enforced"),
             },
             "attempt": { "number": number, "max": MOST_ATTEMPTS, "prior": prior },
             "context": { "authorized": true },

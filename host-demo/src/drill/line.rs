@@ -11,6 +11,7 @@ use tokio::task::block_in_place;
 use tokio::time::timeout;
 
 use super::faults::{Fault, Faults};
+use super::mongreldb::writes::HttpLine;
 use crate::adapters;
 
 /// A connection.
@@ -27,6 +28,8 @@ pub enum Lines {
     Postgres(String),
     /// A server, by its URL through the proxy.
     MySql(String),
+    /// A daemon, by its URL through the proxy.
+    Mongreldb(String),
     /// A file; the faults are between the caller and the library, in process.
     Sqlite(PathBuf, Faults),
 }
@@ -43,6 +46,7 @@ impl Lines {
                 let options: sqlx::mysql::MySqlConnectOptions = url.parse().map_err(failed)?;
                 Ok(Box::new(MySqlLine(answered(patience, options.connect()).await?, patience)))
             }
+            Lines::Mongreldb(url) => Ok(Box::new(HttpLine::new(url, patience)?)),
             Lines::Sqlite(file, faults) => {
                 Ok(Box::new(SqliteLine { connection: open(file)?, faults: faults.clone() }))
             }

@@ -59,6 +59,13 @@ pub struct Arguments {
     pub(crate) conformance: crate::conformance::Arguments,
 }
 
+impl Arguments {
+    /// Is this part to be drilled?
+    fn includes(&self, part: Part) -> bool {
+        self.only.is_empty() || self.only.contains(&part)
+    }
+}
+
 /// What `--database` says.
 #[derive(Clone)]
 pub enum Choice {
@@ -312,9 +319,10 @@ async fn drill(
     let place = match choice {
         Choice::Own(target @ Target::Mongreldb) => {
             starts(*target);
-            let failures = mongreldb::run(contract).await?;
+            let (includes, size) = (|part| arguments.includes(part), (arguments.writes, arguments.seed));
+            let figures = mongreldb::run(contract, includes, size, &progress).await;
             progress.finish_and_clear();
-            return Ok(DatabaseFigures { database: target.name(), ledger: BTreeMap::new(), failures });
+            return figures;
         }
         Choice::Own(target) => {
             starts(*target);
@@ -347,7 +355,7 @@ async fn parts(
     place: &Place,
     progress: &ProgressBar,
 ) -> Result<DatabaseFigures, Error> {
-    let includes = |part: Part| arguments.only.is_empty() || arguments.only.contains(&part);
+    let includes = |part: Part| arguments.includes(part);
     let name = place.target.name();
     let mut figures = DatabaseFigures { database: name, ledger: BTreeMap::new(), failures: Vec::new() };
     if includes(Part::Failures) {

@@ -100,6 +100,7 @@ impl Place {
         match (self.target, self.proxied()) {
             (Target::Postgres, Some(url)) => Lines::Postgres(url),
             (Target::Mariadb | Target::Mysql, Some(url)) => Lines::MySql(url),
+            (Target::Mongreldb, Some(url)) => Lines::Mongreldb(url),
             _ => Lines::Sqlite(self.file(), self.faults.clone()),
         }
     }

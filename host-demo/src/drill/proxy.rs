@@ -148,6 +148,7 @@ async fn send(stream: &mut OwnedWriteHalf, bytes: &[u8], faults: &Faults) -> std
 /// The length of the first whole message in the buffer.
 fn message(target: Target, buffer: &[u8], is_first: bool) -> Option<usize> {
     let length = match (target, is_first) {
+        (Target::Mongreldb, _) => http_request(buffer)?,
         // Three bytes of length, little-endian, and a sequence number.
         (Target::Mariadb | Target::Mysql, _) => match buffer {
             [low, middle, high, _, ..] => {
@@ -160,6 +161,16 @@ fn message(target: Target, buffer: &[u8], is_first: bool) -> Option<usize> {
         (_, false) => big_endian(buffer.get(1..5)?) + 1,
     };
     (buffer.len() >= length).then_some(length)
+}
+
+/// The length of a request with its body, as soon as its head is there.
+fn http_request(buffer: &[u8]) -> Option<usize> {
+    let mut headers = [httparse::EMPTY_HEADER; 32];
+    let mut request = httparse::Request::new(&mut headers);
+    let httparse::Status::Complete(head) = request.parse(buffer).ok()? else { return None };
+    let body = request.headers.iter().find(|header| header.name.eq_ignore_ascii_case("content-length"));
+    let body = body.and_then(|header| std::str::from_utf8(header.value).ok()?.parse::<usize>().ok());
+    Some(head + body.unwrap_or_default())
 }
 
 fn big_endian(bytes: &[u8]) -> usize {

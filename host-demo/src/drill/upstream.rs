@@ -50,6 +50,11 @@ impl Upstream {
     pub async fn start(target: Target) -> Result<Upstream, Error> {
         let server = block_in_place(|| Server::start(target))?;
         let address = server.address();
+        if target == Target::Mongreldb {
+            let url =
+                Url::parse(&format!("http://{address}")).map_err(|error| Error::Task(error.to_string()))?;
+            return Ok(Upstream::new(target, url.clone(), url, Some(server)));
+        }
         let [client, admin] = match target {
             Target::Mariadb => ["drill", "root"].map(|user| format!("mysql://{user}@{address}")),
             _ => [(); 2].map(|()| format!("postgres://retort@{address}/postgres")),
@@ -105,9 +110,12 @@ impl Upstream {
         given::address(&self.admin)
     }
 
-    /// Makes a schema, and gives its name.
+    /// Makes a schema, and gives its name. MongrelDB has none.
     pub async fn make_schema(&self) -> Result<String, Error> {
         let name = self.new_name();
+        if self.target == Target::Mongreldb {
+            return Ok(name);
+        }
         self.admin(None).await?.execute(&format!("CREATE SCHEMA {name}")).await?;
         Ok(name)
     }
@@ -132,6 +140,7 @@ impl Upstream {
             Target::Postgres => {
                 url.query_pairs_mut().append_pair("options", &format!("-c search_path={schema}"));
             }
+            Target::Mongreldb => (),
             _ => url.set_path(schema),
         }
         url

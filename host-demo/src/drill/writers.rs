@@ -123,7 +123,7 @@ pub const OBEYS: &str = "envelope";
 /// Writers with keys, at once.
 const KEYED: u64 = 4;
 /// The other policies are there for comparison: so many writes show what they do.
-const COMPARED: u64 = 100;
+pub const COMPARED: u64 = 100;
 
 const ARMS: &[(Arm, &str)] = &[
     (Arm::Autocommit, "autocommit"),
