@@ -42,6 +42,7 @@ pub mod report;
 pub mod sanitise;
 #[cfg(feature = "schema")]
 pub mod schema;
+mod signs;
 pub mod strings;
 pub mod systems;
 pub mod tables;

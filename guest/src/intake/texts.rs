@@ -8,10 +8,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::beginnings::{Beginnings, numbers};
 use super::forms;
 use super::pattern::{self, Match};
 use super::{Place, SignKind, Span, Text};
+use crate::signs::Signs;
 
 /// The longest text that is worked on: beyond it only head and tail are kept.
 const LONGEST: usize = 64 * 1024;
@@ -44,37 +44,34 @@ pub(super) fn cut(text: &str) -> String {
 }
 
 /// What begins the part that wrappers put behind a server's words.
-const APPENDED: &[&str] = &[
-    " (SQLSTATE ",
-    " (SQL: ",
-    " (Connection: ",
-    " [SQL: ",
-    " [for Statement ",
-    " (caused by statement ",
-    "; SQL [",
-    "] [",
-    ", query was: ",
-    " [ SQL",
-    " 'INSERT ",
-    " 'UPDATE ",
+static APPENDED: Signs = Signs::new(&[
+    " ### ",
     " 'DELETE ",
+    " 'INSERT ",
     " 'SELECT ",
+    " 'UPDATE ",
     " (Background on this error at: ",
-    " (errno ",
     " (CallerID: ",
+    " (Connection: ",
+    " (SQL: ",
+    " (SQLSTATE ",
+    " (caused by statement ",
+    " (errno ",
     " Detail: ",
     " Hint: ",
-    " Position: ",
     " Location: ",
-    " ### ",
-    "\\n",
-    "',)",
-    "\")",
+    " Position: ",
+    " [ SQL",
+    " [SQL: ",
+    " [for Statement ",
     "')",
-];
-
-/// What the rows of the table begin with.
-static APPENDED_BEGINNINGS: Beginnings = Beginnings::of(APPENDED);
+    "',)",
+    ", query was: ",
+    "; SQL [",
+    "\")",
+    "\\n",
+    "] [",
+]);
 
 /// The lines at some places, in the text's order, each without what wrappers put behind it.
 fn cores(whole: &str, starts: &[(usize, Place)]) -> Vec<Span> {
@@ -93,12 +90,7 @@ fn cores(whole: &str, starts: &[(usize, Place)]) -> Vec<Span> {
 /// Where the line at a place ends, or what wrappers put behind it begins.
 fn end_of_core(whole: &str, start: usize) -> usize {
     let line = whole.get(start..).unwrap_or_default().lines().next().unwrap_or_default().as_bytes();
-    let begins_appendix = |at: &usize| {
-        let rest = line.get(*at..).unwrap_or_default();
-        let mut appendices = numbers(APPENDED_BEGINNINGS.at(rest)).filter_map(|row| APPENDED.get(row));
-        appendices.any(|words| rest.starts_with(words.as_bytes()))
-    };
-    start + (0..line.len()).find(begins_appendix).unwrap_or(line.len())
+    start + APPENDED.first(line).unwrap_or(line.len())
 }
 
 /// Where the name of a violated unique constraint stands: how the message begins, what the name follows (the last
@@ -186,14 +178,9 @@ fn message_of_log(text: &str) -> usize {
 fn read_end(whole: &str, starts: &[(usize, Place)], note: &mut impl FnMut(&Match<'_>, Place)) {
     let Some(core) = starts.last().and_then(|(start, _)| whole.get(*start..)) else { return };
     let line = core.lines().next().unwrap_or_default();
-    let ends = line.char_indices().filter(|(_, letter)| matches!(letter, ' ' | '.'));
-    let mut last = None;
-    for (at, _) in ends {
-        if let Some(found) = line.get(at..).and_then(forms::trailing) {
-            last = Some((at, found));
-        }
-    }
-    if let Some((_, found)) = last {
+    let ends = line.bytes().enumerate().rev().filter(|(_, byte)| matches!(byte, b' ' | b'.'));
+    let mut forms = ends.filter_map(|(at, _)| line.get(at..).and_then(forms::trailing));
+    if let Some(found) = forms.next() {
         note(&found, Place::Form);
     }
 }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::signs::Signs;
+use crate::signs::Signs;
 
 /// References by name, with what they stand for.
 const NAMED: &[(&str, char)] =
@@ -58,6 +58,7 @@ fn reference(bytes: &[u8]) -> Option<(char, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::signs::Signs;
 
     #[test]
     fn references_by_name_and_number_are_decoded_with_their_places() {

@@ -8,7 +8,7 @@ use super::find;
 use super::finding::{Finding, Kind, Level};
 use super::mongo;
 use super::scan::mark_length;
-use super::signs::Signs;
+use crate::signs::Signs;
 
 /// How deep JSON in strings of JSON is followed.
 const NESTING: u8 = 3;

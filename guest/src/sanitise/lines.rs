@@ -5,7 +5,7 @@ use core::cell::Cell;
 
 use super::pair;
 use super::scan::Scanner;
-use super::signs::Signs;
+use crate::signs::{Signs, find};
 
 /// An answer, once there is one.
 type Remembered<T> = Cell<Option<T>>;
@@ -71,8 +71,9 @@ impl Scanner<'_> {
         let (signs, again) = search.signs();
         let next = at + signs.first(self.rest_bytes(at))?;
         let line = self.slice(next, self.line_end(next));
-        let line = line.get(..line.find(again).unwrap_or(line.len())).unwrap_or_default();
-        Some(next + signs.last(line.as_bytes()).unwrap_or(0))
+        let line = line.as_bytes();
+        let line = line.get(..find(line, again).unwrap_or(line.len())).unwrap_or_default();
+        Some(next + signs.last(line).unwrap_or(0))
     }
 }
 

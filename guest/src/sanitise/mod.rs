@@ -26,7 +26,6 @@ mod quotes;
 mod scan;
 mod secret;
 mod shape;
-mod signs;
 mod sql;
 mod stack;
 mod statement;

@@ -4,10 +4,10 @@ use super::cues::Cue;
 use super::finding::Kind;
 use super::lines::Search;
 use super::scan::Scanner;
-use super::signs::Signs;
 use super::sql;
 use super::vocabulary::is_vocabulary;
 use super::{secret, url};
+use crate::signs::Signs;
 
 /// Values that say nothing: flags and place holders.
 const EMPTY_VALUES: &[&str] = &[

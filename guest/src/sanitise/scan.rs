@@ -9,9 +9,9 @@ use super::bytes::{self, bits, is_word};
 use super::cues::{CUES, Cue, may_be_cue};
 use super::finding::{Finding, Kind};
 use super::lines::Lines;
-use super::signs::Signs;
 use super::vocabulary::is_vocabulary;
 use super::{chunk, control, instruction, option, pair, path, secret, sql, stack};
+use crate::signs::Signs;
 
 /// How many words a cue lasts.
 const CUE_LASTS: u8 = 3;

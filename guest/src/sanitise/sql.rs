@@ -4,9 +4,9 @@ use super::dialect::Dialect;
 use super::finding::Kind;
 use super::lexer::{self, Lexer};
 use super::scan::Scanner;
-use super::signs::Signs;
 use super::vocabulary::is_vocabulary;
 use super::words::Words;
+use crate::signs::Signs;
 
 /// How much of a text is looked at to see whether it is a statement, in bytes.
 const WINDOW: usize = 600;
