@@ -12,6 +12,8 @@
 //!
 //! Nothing here reads a clock: the host passes the time, in milliseconds since the Unix epoch.
 
+#[macro_use]
+mod server;
 pub mod mysql;
 pub mod postgres;
 pub mod sqlite;
@@ -206,10 +208,10 @@ mod statements {
     /// Scope.
     pub const READ: &str =
         "SELECT payload, state, expires_ms, result, fenced_ms FROM retort_receipts WHERE scope = $1";
-    /// Scope, fence, result. No row changes where the attempt has been fenced off.
+    /// Result, scope, fence. No row changes where the attempt has been fenced off.
     pub const COMMIT: &str = "\
-        UPDATE retort_receipts SET state = 'committed', result = $3 \
-        WHERE scope = $1 AND fence = $2 AND state = 'in_flight'";
+        UPDATE retort_receipts SET state = 'committed', result = $1 \
+        WHERE scope = $2 AND fence = $3 AND state = 'in_flight'";
     /// Scope, now, end of the key. Waits for a commit that is under way.
     pub const FENCE: &str = "\
         INSERT INTO retort_receipts (scope, payload, state, fence, lease_ends_ms, expires_ms, holder, fenced_ms) \

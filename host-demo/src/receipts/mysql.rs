@@ -1,7 +1,7 @@
 //! The receipt store on MySQL and MariaDB.
 
 use sqlx::mysql::MySqlDatabaseError;
-use sqlx::{AssertSqlSafe, Error as SqlError, Executor as _, MySqlConnection, Row as _, query, query_scalar};
+use sqlx::{AssertSqlSafe, Error as SqlError, Executor as _, MySqlConnection, query, query_scalar};
 
 use super::{Claim, Error, Fenced, Key, Lifetimes, LookUp, Row, Scope, Ticket, receipt};
 
@@ -32,10 +32,10 @@ const READ: &str =
 const COMMIT: &str = "\
     UPDATE retort_receipts SET state = 'committed', result = ? \
     WHERE scope = ? AND fence = ? AND state = 'in_flight'";
-/// Scope, now, end of the key, now. The state is set last: what stands before it still sees the old one.
+/// Scope, now, end of the key. The state is set last: what stands before it still sees the old one.
 const FENCE: &str = "\
     INSERT INTO retort_receipts (scope, payload, state, fence, lease_ends_ms, expires_ms, holder, fenced_ms) \
-    VALUES (?, '', 'new', 1, ?, ?, 0, ?) ON DUPLICATE KEY UPDATE \
+    VALUES (?, '', 'new', 1, ?, ?, 0, lease_ends_ms) ON DUPLICATE KEY UPDATE \
     fence = IF(state = 'committed', fence, fence + 1), \
     fenced_ms = IF(state = 'committed', fenced_ms, VALUES(fenced_ms)), \
     state = IF(state = 'committed', state, 'new')";
@@ -46,10 +46,7 @@ const RELEASE: &str =
     "UPDATE retort_receipts SET state = 'new' WHERE scope = ? AND fence = ? AND state = 'in_flight'";
 const FORGET: &str = "DELETE FROM retort_receipts WHERE expires_ms <= ?";
 
-/// Creates the table where it is missing.
-pub async fn create(connection: &mut MySqlConnection) -> Result<(), SqlError> {
-    query(CREATE).execute(connection).await.map(drop)
-}
+server_store!(MySqlConnection);
 
 /// Claims a key for an attempt that began at this time, in autocommit. Waits for a commit under this key that is under
 /// way; set `innodb_lock_wait_timeout` to bound that.
@@ -88,62 +85,6 @@ pub async fn claim(
     Ok(read(connection, &key.scope).await?.map_or(Claim::InFlight, |row| row.refuse(key, began_ms)))
 }
 
-/// Writes the receipt and the result to be replayed, in the write's own transaction, just before COMMIT.
-pub async fn commit(
-    connection: &mut MySqlConnection,
-    ticket: &Ticket,
-    result: &str,
-) -> Result<(), Error<SqlError>> {
-    let done = query(COMMIT)
-        .bind(result)
-        .bind(&ticket.scope.0)
-        .bind(ticket.fence)
-        .execute(connection)
-        .await
-        .map_err(Error::Store)?;
-    match done.rows_affected() {
-        0 => Err(Error::Fenced(Fenced)),
-        _ => Ok(()),
-    }
-}
-
-/// Gives the key back after an attempt that is known to have had no effect, so that the next one need not wait.
-pub async fn release(connection: &mut MySqlConnection, ticket: &Ticket) -> Result<(), SqlError> {
-    query(RELEASE).bind(&ticket.scope.0).bind(ticket.fence).execute(connection).await.map(drop)
-}
-
-/// Looks a key up.
-pub async fn look_up(
-    connection: &mut MySqlConnection,
-    scope: &Scope,
-    now_ms: i64,
-) -> Result<LookUp, SqlError> {
-    let row = read(connection, scope).await?;
-    Ok(LookUp { receipt: receipt(row.as_ref(), now_ms), fenced: false })
-}
-
-/// Fences the key's earlier attempts off, so that none can commit any more, and looks the key up then. Waits for a commit
-/// that is under way; where that takes longer than `innodb_lock_wait_timeout`, its session is ended.
-pub async fn fence(
-    connection: &mut MySqlConnection,
-    scope: &Scope,
-    lifetimes: Lifetimes,
-    now_ms: i64,
-) -> Result<LookUp, SqlError> {
-    let expires_ms = now_ms.saturating_add(lifetimes.retention_ms);
-    let fence = || query(FENCE).bind(&scope.0).bind(now_ms).bind(expires_ms).bind(now_ms);
-    match fence().execute(&mut *connection).await {
-        Err(error) if is_blocked(&error) => {
-            sever(connection, scope).await?;
-            fence().execute(&mut *connection).await?;
-        }
-        fenced => {
-            fenced?;
-        }
-    }
-    Ok(LookUp { fenced: true, ..look_up(connection, scope, now_ms).await? })
-}
-
 /// Ends the session that holds the key.
 async fn sever(connection: &mut MySqlConnection, scope: &Scope) -> Result<(), SqlError> {
     let holder: Option<i64> = query_scalar(HOLDER).bind(&scope.0).fetch_optional(&mut *connection).await?;
@@ -158,23 +99,4 @@ async fn sever(connection: &mut MySqlConnection, scope: &Scope) -> Result<(), Sq
 fn is_blocked(error: &SqlError) -> bool {
     let error = error.as_database_error().and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
     error.is_some_and(|error| matches!(error.number(), 1205 | 1969 | 3024))
-}
-
-/// Forgets the keys that were over at that time; they count as unknown from then on.
-pub async fn forget(connection: &mut MySqlConnection, before_ms: i64) -> Result<u64, SqlError> {
-    query(FORGET).bind(before_ms).execute(connection).await.map(|done| done.rows_affected())
-}
-
-async fn read(connection: &mut MySqlConnection, scope: &Scope) -> Result<Option<Row>, SqlError> {
-    let row = query(READ).bind(&scope.0).fetch_optional(connection).await?;
-    row.map(|row| {
-        Ok(Row {
-            payload: row.try_get(0)?,
-            state: row.try_get(1)?,
-            expires_ms: row.try_get(2)?,
-            result: row.try_get(3)?,
-            fenced_ms: row.try_get(4)?,
-        })
-    })
-    .transpose()
 }

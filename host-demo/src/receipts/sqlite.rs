@@ -32,7 +32,7 @@ pub fn claim(connection: &Connection, key: &Key, lifetimes: Lifetimes, began_ms:
 /// Writes the receipt and the result to be replayed, in the write's own transaction, just before COMMIT.
 pub fn commit(connection: &Connection, ticket: &Ticket, result: &str) -> Result<(), Error<rusqlite::Error>> {
     let mut statement = connection.prepare_cached(&spelled(statements::COMMIT)).map_err(Error::Store)?;
-    match statement.execute(params![ticket.scope.0, ticket.fence, result]).map_err(Error::Store)? {
+    match statement.execute(params![result, ticket.scope.0, ticket.fence]).map_err(Error::Store)? {
         0 => Err(Error::Fenced(Fenced)),
         _ => Ok(()),
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Barrier;
+use tokio::task::block_in_place;
 
 use super::account_row;
 use crate::Contract;
@@ -172,7 +173,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Writes until the disk is full, and once more when there is room again.
+    /// Writes until the disk is full, or the server has ended for it, and once more when there is room again.
     async fn fill(&self, outcome: &mut Outcome) -> Result<(), Error> {
         let server = self.place.served.as_ref().and_then(|served| served.upstream.own.as_ref());
         let disk = match server.map(Disk::mount) {
@@ -193,6 +194,9 @@ impl Stage<'_> {
         };
         let lay_out = match self.place.target {
             Target::Sqlite => vec![String::from("CREATE TABLE filler (content BLOB)")],
+            Target::Mariadb => {
+                vec![format!("CREATE TABLE filler (content LONGTEXT) DATA DIRECTORY = '{folder}'")]
+            }
             _ => vec![
                 format!("CREATE TABLESPACE small LOCATION '{folder}'"),
                 String::from("CREATE TABLE filler (content TEXT) TABLESPACE small"),
@@ -212,11 +216,18 @@ impl Stage<'_> {
         let mut claims = Vec::new();
         for number in 0..FILLERS {
             claims.push(client.write(&script(number, limit), &mut totals).await);
+            if server.is_some_and(Server::has_ended) {
+                break;
+            }
         }
         if let Some(disk) = &disk {
             disk.mounted(&format!("remount,size={}m", 2 * DISK)).map_err(Error::Task)?;
         }
-        let last = client.write(&script(FILLERS, more), &mut totals).await;
+        if let Some(server) = server.filter(|server| server.has_ended()) {
+            block_in_place(|| server.start_again())?;
+            self.place.ready().await?;
+        }
+        let last = client.write(&script(claims.len() as u64, more), &mut totals).await;
         outcome.check(last == Claimed::Committed, || format!("with room again: {last:?}"));
         claims.push(last);
         outcome.meet(&totals);

@@ -49,9 +49,6 @@ const ALL: &[Target] = &[Target::Sqlite, Target::Postgres, Target::Mariadb, Targ
 /// MySQL is not among them: it overwrites what a transaction has not seen.
 const ORDERED: &[Target] = &[Target::Sqlite, Target::Postgres, Target::Mariadb];
 
-/// MariaDB 10.11 is not among them: its InnoDB aborts where the disk is too full for a rollback.
-const FILLED: &[Target] = &[Target::Sqlite, Target::Postgres];
-
 /// All of them.
 pub const DRILLS: &[Drill] = &[
     Drill {
@@ -129,8 +126,9 @@ pub const DRILLS: &[Drill] = &[
     Drill {
         part: Part::Full,
         name: "disk full",
-        databases: FILLED,
-        meets: &["STORAGE_FULL"],
+        databases: ALL,
+        // MariaDB's InnoDB ends the server where the disk is too full for a rollback.
+        meets: &["STORAGE_FULL", "CONNECTION_LOST"],
         own_only: Some("fills a disk of the server's"),
         kind: Kind::Conflict(Conflict::Full),
     },
