@@ -30,16 +30,6 @@ pub enum Answer {
     Failure(Value),
 }
 
-impl Answer {
-    /// The envelope's code; empty for a success.
-    pub fn code(&self) -> &str {
-        match self {
-            Answer::Success(_) => "",
-            Answer::Failure(envelope) => envelope["code"].as_str().unwrap_or_default(),
-        }
-    }
-}
-
 /// A host over the place's database, through the proxy where there is one; `deadline` is its limit for a whole call.
 pub async fn host(
     contract: Arc<dyn Contract>,
