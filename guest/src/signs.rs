@@ -1,23 +1,26 @@
 //! Texts that are searched for together.
 
-/// A set of texts. The first three bytes at a place rule most of the texts out, so that a search for all of them costs
+/// A set of texts. The first four bytes at a place rule most of the texts out, so that a search for all of them costs
 /// little more than one for a byte.
 pub(crate) struct Signs {
     texts: &'static [&'static str],
-    /// For each byte: the groups of texts that have it as their first, second and third, as eight bits each.
+    /// How many neighbours share one of eight groups.
+    group_size: usize,
+    /// For each byte: the groups of texts that have it as their first, second, third and fourth, as eight bits each.
     heads: [u32; 256],
 }
 
 /// How many bytes of a place are looked at before the texts are.
-const HEAD: usize = 3;
+const HEAD: usize = 4;
 
 impl Signs {
     /// The set of these texts. Neighbours share a group: a sorted list is searched fastest.
     pub(crate) const fn new(texts: &'static [&'static str]) -> Signs {
+        let group_size = texts.len().div_ceil(8);
         let mut heads = [0; 256];
         let mut index = 0;
         while index < texts.len() {
-            let (text, bit) = (texts[index].as_bytes(), 1 << (index / group_size(texts)));
+            let (text, bit) = (texts[index].as_bytes(), 1 << (index / group_size));
             let mut place = 0;
             while place < HEAD {
                 let mut byte = 0;
@@ -31,17 +34,13 @@ impl Signs {
             }
             index += 1;
         }
-        Signs { texts, heads }
+        Signs { texts, group_size, heads }
     }
 
     /// Does one of the texts stand at the start?
     pub(crate) fn start(&self, bytes: &[u8]) -> bool {
-        let look = |place: usize| {
-            let byte = bytes.get(place).copied().unwrap_or(0);
-            self.heads[usize::from(byte)] >> (place * 8)
-        };
-        let groups = (look(0) & look(1) & look(2)) as u8;
-        groups != 0 && self.verify(groups, bytes)
+        let look = |place: usize| self.head(bytes, place) >> (place * 8);
+        self.has((look(0) & look(1) & look(2) & look(3)) as u8, bytes)
     }
 
     /// The first index at which one of the texts stands.
@@ -49,49 +48,44 @@ impl Signs {
         self.places(bytes).next()
     }
 
-    /// The last index at which one of the texts stands.
-    pub(crate) fn last(&self, bytes: &[u8]) -> Option<usize> {
-        self.places(bytes).last()
-    }
-
     /// The indexes at which texts stand: the search that is known as "shift-and", over the heads of all of them.
-    fn places<'t>(&'t self, bytes: &'t [u8]) -> impl Iterator<Item = usize> + 't {
-        let mut begun = 0;
-        // No byte follows the last two, and 0 stands for none.
-        bytes.iter().chain(&[0; HEAD - 1]).enumerate().filter_map(move |(index, byte)| {
-            begun = (begun << 8 | 0xff) & self.heads[usize::from(*byte)];
-            let groups = (begun >> 16) as u8;
-            let start = (groups != 0).then(|| index + 1 - HEAD)?;
-            self.verify(groups, bytes.get(start..)?).then_some(start)
+    pub(crate) fn places<'t>(&'t self, bytes: &'t [u8]) -> impl Iterator<Item = usize> + 't {
+        let mut begun = 0_u32;
+        (0..bytes.len() + HEAD - 1).filter_map(move |end| {
+            begun = (begun << 8 | 0xff) & self.head(bytes, end);
+            let start = (begun >> 24 != 0).then(|| end + 1 - HEAD)?;
+            self.has((begun >> 24) as u8, bytes.get(start..)?).then_some(start)
         })
     }
 
-    #[cold]
-    fn verify(&self, groups: u8, bytes: &[u8]) -> bool {
-        let candidates = self.texts.chunks(group_size(self.texts)).enumerate();
-        candidates
-            .filter(|(group, _)| groups >> group & 1 == 1)
-            .any(|(_, texts)| texts.iter().any(|text| begins(bytes, text)))
+    /// The groups that have the byte at a place, which is 0 behind the last one.
+    #[inline]
+    fn head(&self, bytes: &[u8], place: usize) -> u32 {
+        self.heads[usize::from(bytes.get(place).copied().unwrap_or(0))]
+    }
+
+    /// Does a text of these groups stand at the start?
+    fn has(&self, mut groups: u8, bytes: &[u8]) -> bool {
+        while groups != 0 {
+            let first = groups.trailing_zeros() as usize * self.group_size;
+            if self.texts.iter().skip(first).take(self.group_size).any(|text| begins(bytes, text)) {
+                return true;
+            }
+            groups &= groups - 1;
+        }
+        false
     }
 }
 
-/// The first index at which one text stands.
-pub(crate) fn find(bytes: &[u8], text: &str) -> Option<usize> {
-    (0..bytes.len()).find(|at| bytes.get(*at..).is_some_and(|rest| begins(rest, text)))
-}
-
 /// Do the bytes begin with a text? Most differ soon, so that calling for a comparison of memory takes longer.
-fn begins(bytes: &[u8], text: &str) -> bool {
+pub(crate) fn begins(bytes: &[u8], text: &str) -> bool {
     text.len() <= bytes.len() && text.bytes().zip(bytes).all(|(wanted, byte)| wanted == *byte)
-}
-
-/// How many texts share one of eight groups.
-const fn group_size(texts: &[&str]) -> usize {
-    texts.len().div_ceil(8)
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     static SIGNS: Signs = Signs::new(&["\n#", "ERR ", "ER_", "a", "abc", "b", "c", "d", "e", "ä!"]);
@@ -107,8 +101,9 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_first_and_the_last_place() {
-        assert_eq!((SIGNS.first(b"xx ERR  a"), SIGNS.last(b"xx ERR  a.")), (Some(3), Some(8)));
+    fn finds_every_place_in_order() {
+        let places: Vec<usize> = SIGNS.places(b"xx ERR  a.ab").collect();
+        assert_eq!(places, [3, 8, 10, 11]);
     }
 
     #[test]

@@ -3,9 +3,8 @@
 
 use core::cell::Cell;
 
-use super::pair;
 use super::scan::Scanner;
-use crate::signs::{Signs, find};
+use crate::signs::{Signs, begins};
 
 /// An answer, once there is one.
 type Remembered<T> = Cell<Option<T>>;
@@ -69,11 +68,12 @@ impl Scanner<'_> {
 
     fn find_last_sign(&self, search: Search, at: usize) -> Option<usize> {
         let (signs, again) = search.signs();
-        let next = at + signs.first(self.rest_bytes(at))?;
-        let line = self.slice(next, self.line_end(next));
-        let line = line.as_bytes();
-        let line = line.get(..find(line, again).unwrap_or(line.len())).unwrap_or_default();
-        Some(next + signs.last(line).unwrap_or(0))
+        let starts_anew = |bytes: &[u8], at: usize| bytes.get(at..).is_some_and(|rest| begins(rest, again));
+        let rest = self.rest_bytes(at);
+        let next = at + signs.places(rest).find(|place| !starts_anew(rest, *place))?;
+        let line = self.bytes.get(next..self.line_end(next)).unwrap_or_default();
+        let last = signs.places(line).take_while(|place| !starts_anew(line, *place)).last();
+        Some(next + last.unwrap_or(0))
     }
 }
 
@@ -89,14 +89,18 @@ pub(super) enum Search {
 }
 
 impl Search {
-    /// The signs, and the words that start the next message of the same sort.
+    /// The signs, and the one of them that starts the next message of the same sort.
     const fn signs(self) -> (&'static Signs, &'static str) {
-        static ENTRY: Signs = Signs::new(&["' for key", "' für Schl", "' pour la"]);
-        static NEAR: Signs = Signs::new(&["\": syntax", "' at line", "' à la ligne"]);
+        static ENTRY: Signs = Signs::new(&["' for key", "' für Schl", "' pour la", "ntry '"]);
+        static NEAR: Signs = Signs::new(&["\": syntax", "' at line", "' à la ligne", "near '"]);
+        #[rustfmt::skip]
+        static KEY: Signs = Signs::new(&[
+            ") already exists", ") conflicts with", ") existe ", ") existiert", ") is duplicated", ") is not present", ") is referenced", ") is still referenced", ") ist ", ") n'est pas", ") no está", ") violates", ") не ", ") уже", ") はすでに", ") 已存在", "Key ("
+        ]);
         match self {
             Search::Entry => (&ENTRY, "ntry '"),
             Search::Near => (&NEAR, "near '"),
-            Search::Key => (&pair::KEY_TAILS, "Key ("),
+            Search::Key => (&KEY, "Key ("),
         }
     }
 }

@@ -7,7 +7,6 @@ use super::scan::Scanner;
 use super::sql;
 use super::vocabulary::is_vocabulary;
 use super::{secret, url};
-use crate::signs::Signs;
 
 /// Values that say nothing: flags and place holders.
 const EMPTY_VALUES: &[&str] = &[
@@ -246,26 +245,6 @@ fn statement(scanner: &mut Scanner, at: usize, is_equals: bool) -> bool {
     scanner.found(Kind::Sql, opens, end);
     true
 }
-
-/// How PostgreSQL goes on after the values of a key.
-pub(super) static KEY_TAILS: Signs = Signs::new(&[
-    ") already exists",
-    ") conflicts with",
-    ") existe ",
-    ") existiert",
-    ") is duplicated",
-    ") is not present",
-    ") is referenced",
-    ") is still referenced",
-    ") ist ",
-    ") n'est pas",
-    ") no está",
-    ") violates",
-    ") не ",
-    ") уже",
-    ") はすでに",
-    ") 已存在",
-]);
 
 /// The end of the values in `(columns)=(values)`: where the message goes on, if within the same or the next lines of
 /// it, else the line's last `)`.
