@@ -208,7 +208,9 @@ fn find(program: &str, folder: &str, missing: &'static str) -> Result<PathBuf, E
         .collect();
     below.sort();
     let places = in_path.chain([Path::new(folder).join(program)]).chain(below.into_iter().rev());
-    places.into_iter().find(|place| place.is_file()).ok_or(Error::Missing(missing))
+    let found = places.into_iter().find(|place| place.is_file()).ok_or(Error::Missing(missing))?;
+    // The server may run in another folder than the drill.
+    Ok(std::path::absolute(found)?)
 }
 
 /// The user to be where the servers refuse root; `None` where the caller is no root anyway.
