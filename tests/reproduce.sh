@@ -5,7 +5,7 @@ component=$(realpath "$1")
 root=$(cd "$(dirname "$0")/.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-git -C "$root" ls-files -z -- Cargo.toml Cargo.lock rust-toolchain.toml wit guest host-demo tests |
+git -C "$root" ls-files -z -- .cargo Cargo.toml Cargo.lock rust-toolchain.toml wit guest host-demo tests |
   (cd "$root" && xargs -0 cp --parents -t "$folder")
 cd "$folder"
 CARGO_TARGET_DIR="$folder/target" cargo build --quiet --locked -p retort-component --target wasm32-wasip2 --profile component

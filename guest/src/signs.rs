@@ -44,6 +44,7 @@ impl Signs {
     }
 
     /// The first index at which one of the texts stands.
+    #[inline(never)]
     pub(crate) fn first(&self, bytes: &[u8]) -> Option<usize> {
         self.places(bytes).next()
     }
@@ -65,6 +66,7 @@ impl Signs {
     }
 
     /// Does a text of these groups stand at the start?
+    #[inline(never)]
     fn has(&self, mut groups: u8, bytes: &[u8]) -> bool {
         while groups != 0 {
             let first = groups.trailing_zeros() as usize * self.group_size;
