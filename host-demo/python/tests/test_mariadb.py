@@ -1,14 +1,17 @@
-"""PyMySQL through the SQLAlchemy adapter, on a real MariaDB."""
+"""PyMySQL and aiomysql through the SQLAlchemy adapter, on a real MariaDB."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 import sqlalchemy
 import sqlalchemy.exc
 from sqlalchemy import text
+from sqlalchemy.ext.asyncio import create_async_engine
 
 from retort_contract import Contract, Operation
 from retort_contract.sqlalchemy import track
@@ -62,6 +65,23 @@ def ids(engine: sqlalchemy.Engine) -> list[int]:
     """The orders that are there."""
     with engine.connect() as connection:
         return list(connection.execute(text("SELECT id FROM orders ORDER BY id")).scalars())
+
+
+def running(engine: sqlalchemy.Engine) -> int:
+    """How many statements sleep on the server."""
+    sleeping = (
+        "SELECT count(*) FROM information_schema.processlist WHERE info LIKE '%sleep(60)%' AND id <> CONNECTION_ID()"
+    )
+    with engine.connect() as connection:
+        return int(connection.execute(text(sleeping)).scalar_one())
+
+
+def none_runs(engine: sqlalchemy.Engine) -> bool:
+    """A server that was told to stop a statement needs a moment to obey, but far less than the statement itself."""
+    end = time.monotonic() + 20
+    while running(engine) and time.monotonic() < end:
+        time.sleep(0.02)
+    return running(engine) == 0
 
 
 def kill_soon(engine: sqlalchemy.Engine, backend: int) -> threading.Thread:
@@ -140,3 +160,55 @@ def test_a_killed_connection_loses_a_transaction_and_leaves_a_write_in_autocommi
         assert (judged(operation)[1], judged(operation)[3]) == expected
     assert operation.verdict is not None and operation.verdict.envelope.next == "reconcile"
     assert ids(other) == []
+
+
+@pytest.mark.parametrize("level", [{}, {"isolation_level": "AUTOCOMMIT"}])
+def test_a_client_s_time_out_leaves_nothing_running_although_the_pool_is_exhausted(
+    contract: Contract, url: str, other: sqlalchemy.Engine, level: dict[str, str]
+) -> None:
+    engine = track(sqlalchemy.create_engine(url, pool_size=1, max_overflow=0, connect_args={"read_timeout": 1}))
+    operation = contract.operation("write", key="k-1")
+    with pytest.raises(sqlalchemy.exc.OperationalError), operation:
+        with engine.connect().execution_options(**level) as connection:
+            connection.execute(text("INSERT INTO orders SELECT 1, sleep(60)"))
+    assert judged(operation)[0] == "execute"
+    assert judged(operation)[3] == ("unknown" if level else "not_committed")
+    assert none_runs(other)
+    assert ids(other) == []
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT 1")).scalar_one() == 1
+    engine.dispose()
+
+
+def test_a_number_is_not_killed_on_another_server(contract: Contract, url: str, other: sqlalchemy.Engine) -> None:
+    engine = track(sqlalchemy.create_engine(url, connect_args={"read_timeout": 1}))
+    operation = contract.operation("write")
+    with pytest.raises(sqlalchemy.exc.OperationalError), operation, engine.connect() as connection:
+        number, _, port = connection.info["retort_contract.backend"]
+        connection.info["retort_contract.backend"] = (number, "another", port)
+        connection.execute(text("DO sleep(60)"))
+    assert running(other) == 1
+    with other.connect() as connection:
+        connection.execute(text(f"KILL CONNECTION {number}"))
+    engine.dispose()
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_task_leaves_nothing_running(contract: Contract, url: str, other: sqlalchemy.Engine) -> None:
+    engine = track(create_async_engine(url.replace("+pymysql", "+aiomysql"), pool_size=1, max_overflow=0))
+    operation = contract.operation("write")
+
+    async def work() -> None:
+        async with operation, engine.begin() as connection:
+            await connection.execute(text("INSERT INTO orders SELECT 3, sleep(60)"))
+
+    task = asyncio.create_task(work())
+    while not running(other):
+        await asyncio.sleep(0.02)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert judged(operation)[3] == "not_committed"
+    assert none_runs(other)
+    assert ids(other) == []
+    await engine.dispose()

@@ -3,18 +3,24 @@
     engine = track(create_engine(...))         # or create_async_engine(...)
 
 The engine works as before, and beyond that: reports phase and transaction to the current operation, invalidates a
-connection that a failure's `cleanup` says to discard, and raises `CommitRolledBack` where a COMMIT of a failed
-transaction would look like a success.
+connection that a failure's `cleanup` says to discard, after it has stopped what may still run there, and raises
+`CommitRolledBack` where a COMMIT of a failed transaction would look like a success.
 """
 
 from __future__ import annotations
 
+import asyncio
 import functools
-from contextlib import suppress
+import threading
+from collections.abc import Callable
+from contextlib import closing, suppress
+from contextvars import Context
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Engine, event
 from sqlalchemy.engine import Connection, ExceptionContext
+from sqlalchemy.pool import ConnectionPoolEntry, Pool
+from sqlalchemy.util import await_only, greenlet_spawn
 
 from .operation import CommitRolledBack, Operation, current
 
@@ -30,6 +36,12 @@ CANCEL_SECONDS = 5.0
 
 #: Marks a connection whose transaction the server has declared failed.
 _FAILED = "retort_contract.failed"
+#: Remembers the number that MySQL and MariaDB know a connection by, and which server that is.
+_BACKEND = "retort_contract.backend"
+#: A number says nothing on another server, as behind a balancer.
+_ASK_BACKEND = "SELECT CONNECTION_ID(), @@hostname, @@port"
+#: What goes on after it was waited for: a loop alone would not keep it.
+_ACTIONS: set[asyncio.Future[None]] = set()
 #: SQLAlchemy's name of a dialect → OpenTelemetry's name of the system, where they differ.
 _SYSTEMS = {
     "mssql": "microsoft.sql_server",
@@ -64,6 +76,8 @@ class _Tracker:
         event.listen(engine, "prepare_twophase", self._prepared)
         event.listen(engine, "commit_twophase", self._prepared)
         event.listen(engine, "engine_disposed", self._watch_pool)
+        if engine.dialect.name in ("mysql", "mariadb"):
+            event.listen(engine, "connect", _ask_backend)
         self._watch_pool(engine)
         dialect = engine.dialect
         for name, watched in (("do_commit", self._commit), ("do_rollback", self._rollback)):
@@ -138,9 +152,13 @@ class _Tracker:
             operation.failed()
         error = context.sqlalchemy_exception or context.original_exception
         cleanup = operation.judge(error).decision.cleanup
-        if cleanup == "cancel_then_discard":
-            _cancel(driver)
         if cleanup in ("cancel_then_discard", "discard_connection"):
+            if driver is not None and _BACKEND in connection.info:
+                # Here a client that is gone stops nothing.
+                kill = functools.partial(_kill, connection.engine.pool, connection.info[_BACKEND])
+                _in_time(kill, connection.dialect.is_async)
+            elif cleanup == "cancel_then_discard":
+                _cancel(driver)
             # SQLAlchemy invalidates the connection; the pool's others are left alone.
             context.is_disconnect = True
             context.invalidate_pool_on_disconnect = False
@@ -212,7 +230,38 @@ def _is_autocommit(connection: Connection) -> bool:
 
 def _cancel(driver: Any) -> None:
     """Tells the server to stop the statement, where the driver can."""
-    cancel = getattr(driver, "cancel_safe", None) or getattr(driver, "cancel", None)
-    if callable(cancel):
-        with suppress(Exception):
+    in_time, cancel = getattr(driver, "cancel_safe", None), getattr(driver, "cancel", None)
+    with suppress(Exception):
+        if callable(in_time):
+            in_time(timeout=CANCEL_SECONDS)
+        elif callable(cancel):
             cancel()
+
+
+def _ask_backend(driver: Any, entry: ConnectionPoolEntry) -> None:
+    with suppress(Exception), closing(driver.cursor()) as cursor:
+        cursor.execute(_ASK_BACKEND)
+        entry.info[_BACKEND] = tuple(cursor.fetchone())
+
+
+def _kill(pool: Pool, backend: tuple[int, str, int]) -> None:
+    """Stops what a connection still runs, through one of its own: the pool's may all be taken."""
+    pool = pool.recreate()
+    with suppress(Exception), closing(pool.connect()) as connection:
+        if connection.info.get(_BACKEND, ())[1:] == backend[1:]:
+            with closing(connection.cursor()) as cursor:
+                cursor.execute(f"KILL QUERY {int(backend[0])}")
+    pool.dispose()
+
+
+def _in_time(action: Callable[[], None], is_async: bool) -> None:
+    """Waits for the action for `CANCEL_SECONDS` at most. It reports to no operation."""
+    if is_async:
+        task = Context().run(asyncio.ensure_future, greenlet_spawn(action))
+        _ACTIONS.add(task)
+        task.add_done_callback(_ACTIONS.discard)
+        await_only(asyncio.wait({task}, timeout=CANCEL_SECONDS))
+    else:
+        thread = threading.Thread(target=action, daemon=True)
+        thread.start()
+        thread.join(CANCEL_SECONDS)
