@@ -11,7 +11,16 @@ import { z } from "zod";
 
 import { envelopeOf, scenarios } from "./scenarios.js";
 import type { Reader, Result } from "./servers.js";
-import { pythonServer, readWithPython, readWithTypescript, typescriptServer } from "./servers.js";
+import {
+  oldServer,
+  pythonServer,
+  readOverHttp,
+  readOverHttpWithPython,
+  readWithOldTypescript,
+  readWithPython,
+  readWithTypescript,
+  typescriptServer,
+} from "./servers.js";
 import type { Service } from "./services.js";
 import { startPostgres } from "./services.js";
 
@@ -19,6 +28,10 @@ const pairs = [
   { name: "the TypeScript server, read by the TypeScript client", connect: readWithTypescript, server: typescriptServer },
   { name: "the TypeScript server, read by the Python client", connect: readWithPython, server: typescriptServer },
   { name: "the Python server, read by the TypeScript client", connect: readWithTypescript, server: pythonServer },
+  { name: "the TypeScript server on SDK 1.x, read by its own client", connect: readWithOldTypescript, server: oldServer },
+  { name: "the TypeScript server on SDK 1.x, read by the Python client", connect: readWithPython, server: oldServer },
+  { name: "the TypeScript server on SDK 1.x, over HTTP by its own client", connect: readOverHttp, server: oldServer },
+  { name: "the TypeScript server on SDK 1.x, over HTTP by the Python client", connect: readOverHttpWithPython, server: oldServer },
 ];
 
 for (const { name, connect, server } of pairs) {

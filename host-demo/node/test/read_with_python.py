@@ -1,6 +1,7 @@
 """Reads a server with Python's official MCP client: a line of JSON {"name", "arguments"} in, a line with its result out.
 
     python read_with_python.py COMMAND ARGUMENT…
+    python read_with_python.py http://ADDRESS
 """
 
 import asyncio
@@ -10,6 +11,7 @@ import sys
 
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 
 async def call(session: ClientSession, number: int, request: dict) -> None:
@@ -19,8 +21,11 @@ async def call(session: ClientSession, number: int, request: dict) -> None:
 
 
 async def main() -> None:
-    server = StdioServerParameters(command=sys.argv[1], args=sys.argv[2:], env=dict(os.environ))
-    async with stdio_client(server) as streams, ClientSession(*streams) as session, asyncio.TaskGroup() as group:
+    if sys.argv[1].startswith("http://"):
+        server = streamable_http_client(sys.argv[1])
+    else:
+        server = stdio_client(StdioServerParameters(command=sys.argv[1], args=sys.argv[2:], env=dict(os.environ)))
+    async with server as streams, ClientSession(*streams) as session, asyncio.TaskGroup() as group:
         await session.initialize()
         number = 0
         while line := await asyncio.to_thread(sys.stdin.readline):

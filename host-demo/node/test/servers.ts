@@ -1,10 +1,14 @@
-/** The two example servers, each read through one language's official client. */
+/** The example servers, each read through an official client. */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as OldStdioTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport as OldHttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
 import { packageFolder, repository } from "./paths.js";
 
@@ -28,6 +32,7 @@ export type Command = [program: string, ...given: string[]];
 export const python = join(repository, "target/python-venv/bin/python");
 
 export const typescriptServer: Command = [process.execPath, join(packageFolder, "target/test/examples/mcp-server.js")];
+export const oldServer: Command = [process.execPath, join(packageFolder, "target/test/test/old-server.js")];
 export const pythonServer: Command = [python, join(repository, "host-demo/python/examples/mcp_server.py")];
 
 /** The official TypeScript client. */
@@ -40,6 +45,44 @@ export async function readWithTypescript([command, ...args]: Command, dsn: strin
     close: () => client.close(),
   };
 }
+
+/** The official TypeScript client of the generation before. */
+export async function readWithOldTypescript([command, ...args]: Command, dsn: string): Promise<Reader> {
+  const env = { ...process.env, RETORT_DSN: dsn } as Record<string, string>;
+  return oldReader(new OldStdioTransport({ command, args, env }));
+}
+
+async function oldReader(transport: OldStdioTransport | OldHttpTransport): Promise<Reader> {
+  const client = new OldClient({ name: "test", version: "1.0.0" });
+  // The SDK's own types disagree about optional members.
+  await client.connect(transport as Parameters<OldClient["connect"]>[0]);
+  return {
+    call: async (name, given) => (await client.callTool({ name, arguments: { ...given } })) as Result,
+    close: () => client.close(),
+  };
+}
+
+/** Starts a server that listens, and reads it by its address. */
+function overHttp(connect: (address: string) => Promise<Reader>): (server: Command, dsn: string) => Promise<Reader> {
+  return async ([program, ...given], dsn) => {
+    const env = { ...process.env, RETORT_DSN: dsn };
+    const server = spawn(program, [...given, "--http"], { env, stdio: ["ignore", "pipe", "inherit"] });
+    const [address] = (await once(createInterface({ input: server.stdout }), "line")) as [string];
+    const reader = await connect(address);
+    return {
+      call: (name, input) => reader.call(name, input),
+      close: async () => {
+        await reader.close();
+        server.kill();
+        await once(server, "exit");
+      },
+    };
+  };
+}
+
+/** The older client, and Python's, of a server over HTTP. */
+export const readOverHttp = overHttp((address) => oldReader(new OldHttpTransport(new URL(address))));
+export const readOverHttpWithPython = overHttp((address) => readWithPython([address], ""));
 
 /** The official Python client, in a process of its own. */
 export async function readWithPython(server: Command, dsn: string): Promise<Reader> {
