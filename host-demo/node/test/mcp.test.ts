@@ -12,10 +12,12 @@ import { z } from "zod";
 import { envelopeOf, scenarios } from "./scenarios.js";
 import type { Reader, Result } from "./servers.js";
 import {
+  oldPythonServer,
   oldServer,
   pythonServer,
   readOverHttp,
   readOverHttpWithPython,
+  readWithOldPython,
   readWithOldTypescript,
   readWithPython,
   readWithTypescript,
@@ -28,6 +30,8 @@ const pairs = [
   { name: "the TypeScript server, read by the TypeScript client", connect: readWithTypescript, server: typescriptServer },
   { name: "the TypeScript server, read by the Python client", connect: readWithPython, server: typescriptServer },
   { name: "the Python server, read by the TypeScript client", connect: readWithTypescript, server: pythonServer },
+  { name: "the Python server on SDK 1.x, read by the TypeScript client", connect: readWithTypescript, server: oldPythonServer },
+  { name: "the TypeScript server, read by the Python client of SDK 1.x", connect: readWithOldPython, server: typescriptServer },
   { name: "the TypeScript server on SDK 1.x, read by its own client", connect: readWithOldTypescript, server: oldServer },
   { name: "the TypeScript server on SDK 1.x, read by the Python client", connect: readWithPython, server: oldServer },
   { name: "the TypeScript server on SDK 1.x, over HTTP by its own client", connect: readOverHttp, server: oldServer },

@@ -28,12 +28,15 @@ export interface Reader {
 /** How to start a server. */
 export type Command = [program: string, ...given: string[]];
 
-/** The Python that has the official SDK and this product's package. */
+/** The Pythons that have this product's package and the official SDK: its present generation, and the one before. */
 export const python = join(repository, "target/python-venv/bin/python");
+const oldPython = join(repository, "target/python-venv-mcp1/bin/python");
 
 export const typescriptServer: Command = [process.execPath, join(packageFolder, "target/test/examples/mcp-server.js")];
 export const oldServer: Command = [process.execPath, join(packageFolder, "target/test/test/old-server.js")];
-export const pythonServer: Command = [python, join(repository, "host-demo/python/examples/mcp_server.py")];
+const pythonExample = join(repository, "host-demo/python/examples/mcp_server.py");
+export const pythonServer: Command = [python, pythonExample];
+export const oldPythonServer: Command = [oldPython, pythonExample];
 
 /** The official TypeScript client. */
 export async function readWithTypescript([command, ...args]: Command, dsn: string): Promise<Reader> {
@@ -85,9 +88,12 @@ export const readOverHttp = overHttp((address) => oldReader(new OldHttpTransport
 export const readOverHttpWithPython = overHttp((address) => readWithPython([address], ""));
 
 /** The official Python client, in a process of its own. */
-export async function readWithPython(server: Command, dsn: string): Promise<Reader> {
+export const readWithPython = (server: Command, dsn: string): Promise<Reader> => pythonReader(python, server, dsn);
+export const readWithOldPython = (server: Command, dsn: string): Promise<Reader> => pythonReader(oldPython, server, dsn);
+
+async function pythonReader(interpreter: string, server: Command, dsn: string): Promise<Reader> {
   const script = join(packageFolder, "test/read_with_python.py");
-  const reader = spawn(python, [script, ...server], {
+  const reader = spawn(interpreter, [script, ...server], {
     env: { ...process.env, RETORT_DSN: dsn },
     stdio: ["pipe", "pipe", "inherit"],
   });
