@@ -174,6 +174,17 @@ func TestMemoryIsBoundedAndThePeakOfALargeReportIsNotKept(t *testing.T) {
 	}
 }
 
+func TestMoreMemoryThanAnInstanceMayHaveFailsClosed(t *testing.T) {
+	ctx := context.Background()
+	many := "[" + strings.TrimSuffix(strings.Repeat(writeReport+",", 20_000), ",") + "]"
+	if got := strings.Count(EvaluateMany(many), `"rule":"host/fault"`); got != 20_000 {
+		t.Errorf("%d constant verdicts", got)
+	}
+	if got := Evaluate(ctx, writeReport); strings.Contains(got, "host/fault") {
+		t.Errorf("the next call gave %s", got)
+	}
+}
+
 func TestConcurrentCallsGiveTheSameBytes(t *testing.T) {
 	want := Evaluate(context.Background(), writeReport)
 	var group sync.WaitGroup

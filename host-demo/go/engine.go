@@ -17,7 +17,7 @@ const (
 	LongestText = 8 << 20
 
 	// memoryPages limits an instance's memory, in pages of 64 KiB.
-	memoryPages = 64 << 20 / (64 << 10)
+	memoryPages = 16 << 20 / (64 << 10)
 
 	// largestMemory is the size in bytes above which an instance is not kept.
 	largestMemory = 8 << 20

@@ -108,6 +108,15 @@ test("memory stays bounded: the peak of one large report is not kept", () => {
   assert.equal(own.memoryBytes, small);
 });
 
+test("more memory than an instance may have fails closed, and the next call meets a fresh instance", () => {
+  const own = contract.with({});
+  const verdicts = JSON.parse(own.json.evaluateMany(`[${Array(20_000).fill(write).join()}]`)) as Verdict[];
+  assert.equal(verdicts.length, 20_000);
+  const outcomes = new Set(verdicts.map(({ diagnostic, envelope }) => `${diagnostic.rule} ${envelope.code}`));
+  assert.deepEqual([...outcomes], ["host/fault OUTCOME_UNKNOWN"]);
+  assert.equal(own.json.evaluate(write), contract.json.evaluate(write));
+});
+
 test("strings beyond the basic plane and lone surrogates pass the boundary", () => {
   for (const message of ["𝕏 é 漢", "\ud800", "a\udc00b", "\ufeffbom"]) {
     const text = JSON.stringify({ error: { message }, context: { trace_id: "t" } });

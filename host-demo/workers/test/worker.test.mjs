@@ -41,22 +41,26 @@ test("every golden call gives its golden output, byte for byte", async () => {
   }
 });
 
-test("a trap in workerd fails closed, and a fresh instance serves the next call", async () => {
-  const trap = await serve("test/trap.capnp");
-  try {
-    const report = '{"error":{"code":"23505"},"context":{"trace_id":"t-1"}}';
-    const [closed, next, instances] = await (await trap.post("/", report)).json();
-    const { envelope } = JSON.parse(closed);
-    assert.deepEqual(
-      [envelope.code, envelope.outcome, envelope.retryable, envelope.trace_id],
-      ["OUTCOME_UNKNOWN", "unknown", false, "t-1"],
-    );
-    assert.equal(next, await (await worker.post("/evaluate", report)).text());
-    assert.equal(instances, 2);
-  } finally {
-    await trap.stop();
-  }
-});
+for (const { path, fails, answers } of [
+  { path: "/trap", fails: "a trap", answers: 1 },
+  { path: "/memory", fails: "more memory than an instance may have", answers: 20_000 },
+]) {
+  test(`${fails} in workerd fails closed, and a fresh instance serves the next call`, async () => {
+    const trap = await serve("test/trap.capnp");
+    try {
+      const report = '{"error":{"code":"23505"},"context":{"trace_id":"t-1"}}';
+      const { closed, next, ...counted } = await (await trap.post(path, report)).json();
+      assert.deepEqual(
+        [closed.code, closed.outcome, closed.retryable, closed.trace_id],
+        ["OUTCOME_UNKNOWN", "unknown", false, "t-1"],
+      );
+      assert.equal(next, await (await worker.post("/evaluate", report)).text());
+      assert.deepEqual(counted, { outcomes: ["host/fault OUTCOME_UNKNOWN"], answers, instances: 2 });
+    } finally {
+      await trap.stop();
+    }
+  });
+}
 
 test("other paths, methods and sizes are refused", async () => {
   assert.equal((await worker.post("/toString", "")).status, 404);

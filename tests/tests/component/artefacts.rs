@@ -30,6 +30,8 @@ struct Outline {
     imports: Vec<String>,
     exports: Vec<String>,
     functions: Vec<String>,
+    /// The most memory that the module lets itself have, in bytes.
+    memory_limit: Option<u64>,
     has_memory: bool,
     modules: Vec<Vec<u8>>,
 }
@@ -58,6 +60,11 @@ fn outline(bytes: &[u8]) -> Outline {
             }
             Payload::ImportSection(section) if depth == 0 => {
                 outline.imports.extend((0..section.count()).map(|index| format!("import {index}")));
+            }
+            Payload::MemorySection(section) if depth == 0 => {
+                for memory in section {
+                    outline.memory_limit = memory.expect("a memory").maximum.map(|pages| pages << 16);
+                }
             }
             Payload::ExportSection(section) if depth == 0 => {
                 for export in section {
@@ -94,6 +101,7 @@ fn core_module_imports_nothing_and_exports_what_hosts_without_components_need() 
     let outline = outline(&artefact("retort.core.wasm"));
     assert_eq!(outline.imports, Vec::<String>::new());
     assert!(outline.has_memory, "the memory is exported");
+    assert_eq!(outline.memory_limit, Some(16 << 20), "hosts that set no limit have the module's own");
     let calls = FUNCTIONS.iter().map(|name| format!("retort:contract/json@0.1.0#{name}"));
     let posts = FUNCTIONS.iter().map(|name| format!("cabi_post_retort:contract/json@0.1.0#{name}"));
     for name in calls.chain(posts).chain([String::from("cabi_realloc")]) {

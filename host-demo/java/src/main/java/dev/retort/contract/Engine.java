@@ -23,7 +23,7 @@ final class Engine {
   static final int LONGEST_TEXT = 8 << 20;
 
   /** An instance's memory never grows beyond this many bytes. */
-  static final int MOST_MEMORY = 64 << 20;
+  static final int MOST_MEMORY = 16 << 20;
 
   /** An instance whose memory has grown beyond this many bytes is not kept. */
   private static final int LARGEST_MEMORY = 8 << 20;

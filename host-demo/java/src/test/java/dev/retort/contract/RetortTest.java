@@ -1,6 +1,7 @@
 package dev.retort.contract;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -123,6 +124,13 @@ class RetortTest {
     assertEquals(1, engine.idle());
     assertThrows(Engine.Fault.class, () -> engine.call(Function.EVALUATE, "m".repeat(Engine.LONGEST_TEXT + 1)));
     assertEquals(-1, Engine.instance().memory().grow(Engine.MOST_MEMORY / 65536));
+  }
+
+  @Test
+  void moreMemoryThanAnInstanceMayHaveFailsClosed() {
+    String many = "[" + String.join(",", java.util.Collections.nCopies(20_000, WRITE)) + "]";
+    assertEquals(20_000, Retort.call(Function.EVALUATE_MANY, many).split("\"rule\":\"host/fault\"", -1).length - 1);
+    assertFalse(Retort.evaluate(WRITE).contains("host/fault"));
   }
 
   @Test
