@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 import sqlalchemy
@@ -13,7 +14,7 @@ import sqlalchemy.exc
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from retort_contract import Contract, Operation
+from retort_contract import CommitRolledBack, Contract, Operation
 from retort_contract.sqlalchemy import track
 
 import mariadb
@@ -125,6 +126,44 @@ def test_after_a_swallowed_error_a_commit_commits_what_came_before(
         with pytest.raises(sqlalchemy.exc.IntegrityError):
             connection.execute(INSERT, {"id": 1})
     assert operation.transaction == "committed"
+    assert ids(other) == [1]
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_a_commit_after_a_deadlock_that_rolled_back_is_noticed(
+    contract: Contract, engine: sqlalchemy.Engine, other: sqlalchemy.Engine, is_followed: bool
+) -> None:
+    update = text("UPDATE orders SET amount = amount + 1 WHERE id = :id")
+    with other.connect() as rival:
+        rival.execute(text("INSERT INTO orders VALUES (10, 1), (11, 1)"))
+        rival.exec_driver_sql("BEGIN")
+        # The server rolls back the transaction that changed fewer rows.
+        rival.execute(text("INSERT INTO orders SELECT seq, 1 FROM seq_100_to_200"))
+        rival.execute(update, {"id": 11})
+        operation = contract.operation("write") if is_followed else nullcontext()
+        with pytest.raises(CommitRolledBack), operation, engine.begin() as connection:
+            connection.execute(update, {"id": 10})
+            blocked = threading.Thread(target=rival.execute, args=(update, {"id": 10}))
+            blocked.start()
+            with pytest.raises(sqlalchemy.exc.OperationalError, match="1213"):
+                connection.execute(update, {"id": 11})
+            blocked.join()
+            connection.execute(INSERT, {"id": 12})
+        rival.exec_driver_sql("ROLLBACK")
+    if isinstance(operation, Operation):
+        assert judged(operation)[2:] == ("COMMIT_ROLLED_BACK", "not_committed", True)
+    assert ids(other) == [10, 11]
+
+
+def test_ddl_within_a_transaction_commits_what_went_before_it(
+    contract: Contract, engine: sqlalchemy.Engine, other: sqlalchemy.Engine
+) -> None:
+    operation = contract.operation("write")
+    with pytest.raises(sqlalchemy.exc.IntegrityError), operation, engine.begin() as connection:
+        connection.execute(INSERT, {"id": 1})
+        connection.execute(text("ALTER TABLE orders ADD COLUMN note TEXT"))
+        connection.execute(text("INSERT INTO orders VALUES (1, 5, '')"))
+    assert judged(operation)[2:4] == ("PARTIAL_OUTCOME", "unknown")
     assert ids(other) == [1]
 
 

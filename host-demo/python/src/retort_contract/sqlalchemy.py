@@ -9,19 +9,15 @@ connection that a failure's `cleanup` says to discard, after it has stopped what
 
 from __future__ import annotations
 
-import asyncio
 import functools
-import threading
-from collections.abc import Callable
-from contextlib import closing, suppress
-from contextvars import Context
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Engine, event
 from sqlalchemy.engine import Connection, ExceptionContext
-from sqlalchemy.pool import ConnectionPoolEntry, Pool
-from sqlalchemy.util import await_only, greenlet_spawn
 
+from . import _mysql
+from ._mysql import CANCEL_SECONDS
 from .operation import CommitRolledBack, Operation, current
 
 if TYPE_CHECKING:
@@ -31,17 +27,8 @@ if TYPE_CHECKING:
 else:
     AnyEngine = TypeVar("AnyEngine")
 
-CANCEL_SECONDS = 5.0
-"""How long a cancel may take before the connection is closed anyway."""
-
 #: Marks a connection whose transaction the server has declared failed.
 _FAILED = "retort_contract.failed"
-#: Remembers the number that MySQL and MariaDB know a connection by, and which server that is.
-_BACKEND = "retort_contract.backend"
-#: A number says nothing on another server, as behind a balancer.
-_ASK_BACKEND = "SELECT CONNECTION_ID(), @@hostname, @@port"
-#: What goes on after it was waited for: a loop alone would not keep it.
-_ACTIONS: set[asyncio.Future[None]] = set()
 #: SQLAlchemy's name of a dialect → OpenTelemetry's name of the system, where they differ.
 _SYSTEMS = {
     "mssql": "microsoft.sql_server",
@@ -67,6 +54,7 @@ class _Tracker:
         self._driver = engine.dialect.driver
         # Elsewhere a transaction survives a failed statement, and COMMIT commits what came before it.
         self._fails_transactions = engine.dialect.name in ("postgresql", "cockroachdb")
+        self._is_mysql = engine.dialect.name in ("mysql", "mariadb")
         event.listen(engine, "do_connect", self._connecting)
         event.listen(engine, "begin", self._begun)
         event.listen(engine, "before_cursor_execute", self._executing)
@@ -76,8 +64,8 @@ class _Tracker:
         event.listen(engine, "prepare_twophase", self._prepared)
         event.listen(engine, "commit_twophase", self._prepared)
         event.listen(engine, "engine_disposed", self._watch_pool)
-        if engine.dialect.name in ("mysql", "mariadb"):
-            event.listen(engine, "connect", _ask_backend)
+        if self._is_mysql:
+            event.listen(engine, "connect", _mysql.ask_backend)
         self._watch_pool(engine)
         dialect = engine.dialect
         for name, watched in (("do_commit", self._commit), ("do_rollback", self._rollback)):
@@ -121,6 +109,8 @@ class _Tracker:
             operation.begun()
 
     def _executing(self, connection: Connection, cursor: Any, statement: str, *more: Any) -> None:
+        if self._is_mysql:
+            _mysql.before(_driver_connection(connection), connection.info)
         operation = self._current()
         if operation is not None:
             operation.executing()
@@ -136,6 +126,10 @@ class _Tracker:
         if operation is not None:
             if operation.transaction == "none":
                 operation.applied()
+            elif self._is_mysql and _mysql.has_committed(_driver_connection(connection), connection.info):
+                # With what went before it.
+                operation.applied()
+                operation.applied()
             operation.fetching()
 
     def _failed(self, context: ExceptionContext) -> None:
@@ -144,7 +138,7 @@ class _Tracker:
         if connection is None:
             return
         driver = _driver_connection(connection)
-        if driver is not None and self._fails_transactions and connection.in_transaction():
+        if driver is not None and connection.in_transaction() and self._is_transaction_failed(context, driver):
             connection.info[_FAILED] = not _is_autocommit(connection)
         if operation is None:
             return
@@ -153,15 +147,22 @@ class _Tracker:
         error = context.sqlalchemy_exception or context.original_exception
         cleanup = operation.judge(error).decision.cleanup
         if cleanup in ("cancel_then_discard", "discard_connection"):
-            if driver is not None and _BACKEND in connection.info:
-                # Here a client that is gone stops nothing.
-                kill = functools.partial(_kill, connection.engine.pool, connection.info[_BACKEND])
-                _in_time(kill, connection.dialect.is_async)
+            if driver is not None and self._is_mysql:
+                _mysql.stop(connection.engine.pool, connection.info, connection.dialect.is_async)
             elif cleanup == "cancel_then_discard":
                 _cancel(driver)
             # SQLAlchemy invalidates the connection; the pool's others are left alone.
             context.is_disconnect = True
             context.invalidate_pool_on_disconnect = False
+
+    def _is_transaction_failed(self, context: ExceptionContext, driver: Any) -> bool:
+        """Would a COMMIT after this error look like a success, although the server commits nothing?"""
+        if not self._is_mysql or context.is_disconnect:
+            return self._fails_transactions
+        error = context.original_exception
+        is_of_server = isinstance(error, context.dialect.loaded_dbapi.DatabaseError)
+        assert context.connection is not None
+        return is_of_server and _mysql.has_rolled_back(driver, context.connection.info, error)
 
     def _prepared(self, *_: object) -> None:
         """From here on the transaction's fate is decided elsewhere, also where the answer is missing."""
@@ -170,7 +171,9 @@ class _Tracker:
             operation.transaction = "prepared"
 
     def _restored(self, connection: Connection, *_: object) -> None:
-        """Rolling back to a savepoint makes a failed transaction a good one."""
+        """Rolling back to a savepoint makes a failed transaction a good one, but none that is over."""
+        if self._is_mysql:
+            return
         connection.info.pop(_FAILED, None)
         operation = self._current()
         if operation is not None and operation.transaction == "failed":
@@ -236,32 +239,3 @@ def _cancel(driver: Any) -> None:
             in_time(timeout=CANCEL_SECONDS)
         elif callable(cancel):
             cancel()
-
-
-def _ask_backend(driver: Any, entry: ConnectionPoolEntry) -> None:
-    with suppress(Exception), closing(driver.cursor()) as cursor:
-        cursor.execute(_ASK_BACKEND)
-        entry.info[_BACKEND] = tuple(cursor.fetchone())
-
-
-def _kill(pool: Pool, backend: tuple[int, str, int]) -> None:
-    """Stops what a connection still runs, through one of its own: the pool's may all be taken."""
-    pool = pool.recreate()
-    with suppress(Exception), closing(pool.connect()) as connection:
-        if connection.info.get(_BACKEND, ())[1:] == backend[1:]:
-            with closing(connection.cursor()) as cursor:
-                cursor.execute(f"KILL QUERY {int(backend[0])}")
-    pool.dispose()
-
-
-def _in_time(action: Callable[[], None], is_async: bool) -> None:
-    """Waits for the action for `CANCEL_SECONDS` at most. It reports to no operation."""
-    if is_async:
-        task = Context().run(asyncio.ensure_future, greenlet_spawn(action))
-        _ACTIONS.add(task)
-        task.add_done_callback(_ACTIONS.discard)
-        await_only(asyncio.wait({task}, timeout=CANCEL_SECONDS))
-    else:
-        thread = threading.Thread(target=action, daemon=True)
-        thread.start()
-        thread.join(CANCEL_SECONDS)
