@@ -24,6 +24,39 @@ describe("the package's size", () => {
   });
 });
 
+const readme = readFileSync(join(packageFolder, "README.md"), "utf8");
+
+/** The README's snippets in a language. */
+function snippets(language: string): string[] {
+  return [...readme.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(([, snippet]) => snippet ?? "");
+}
+
+const compiler = join(packageFolder, "node_modules/typescript/bin/tsc");
+const flags = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom"];
+
+test("the README's tool in three lines is right by its types", () => {
+  const given = `
+import type { McpServer } from "@modelcontextprotocol/server";
+import pg from "pg";
+import { z } from "zod";
+declare const server: McpServer;
+const config = { description: "Adds an entry.", inputSchema: z.object({ id: z.number() }) };
+const handler = async ({ id }: { id: number }): Promise<{ content: { type: "text"; text: string }[] }> => {
+  await pool.query("INSERT INTO entries VALUES ($1)", [id]);
+  return { content: [{ type: "text", text: "added" }] };
+};
+`;
+  const [tool] = snippets("ts");
+  assert.ok(tool?.includes("withContract(handler"));
+  const folder = mkdtempSync(join(packageFolder, "target/readme-"));
+  try {
+    writeFileSync(join(folder, "tool.ts"), given + tool);
+    execFileSync(process.execPath, [compiler, ...flags, join(folder, "tool.ts")], { cwd: packageFolder, stdio: "pipe" });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 describe("the package in an empty folder", () => {
   let folder: string;
   let tarball: string;
@@ -48,9 +81,7 @@ describe("the package in an empty folder", () => {
   });
 
   test("runs the README's snippets", () => {
-    const readme = readFileSync(join(packageFolder, "README.md"), "utf8");
-    const snippets = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map(([, snippet]) => snippet ?? "");
-    const outputs = snippets.map((snippet, index) => {
+    const outputs = snippets("js").map((snippet, index) => {
       const file = join(folder, `snippet${index}.mjs`);
       writeFileSync(file, snippet);
       return execFileSync(process.execPath, [file], { cwd: folder, encoding: "utf8" });
@@ -78,8 +109,6 @@ export const both: [string, Promise<unknown>] = [envelope.code, handler({ id: 1 
 export const index = (error: ConflictError): number | undefined => error.opIndex;
 `;
     writeFileSync(join(folder, "program.ts"), program);
-    const compiler = join(packageFolder, "node_modules/typescript/bin/tsc");
-    const flags = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom"];
     execFileSync(process.execPath, [compiler, ...flags, "program.ts"], { cwd: folder, stdio: "pipe" });
   });
 });
