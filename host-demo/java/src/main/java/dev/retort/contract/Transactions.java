@@ -1,6 +1,7 @@
 package dev.retort.contract;
 
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -8,6 +9,7 @@ import java.sql.SQLFeatureNotSupportedException;
 import java.sql.Savepoint;
 import java.sql.Statement;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import javax.sql.DataSource;
 
 /**
@@ -16,6 +18,12 @@ import javax.sql.DataSource;
  */
 public final class Transactions {
   private static final String FAILED = "25P02";
+  /** MySQL's and MariaDB's for a savepoint that is not there. */
+  private static final String NO_SAVEPOINT = "42000";
+
+  /** The class of states that say: the server has rolled the transaction back. */
+  private static final String ROLLBACK = "40";
+
   private static final Set<String> ENDS = Set.of("commit", "rollback", "setAutoCommit", "abort", "close");
 
   private final DataSource source;
@@ -50,9 +58,7 @@ public final class Transactions {
     tracker.begun();
     try {
       connection.setAutoCommit(false);
-      Savepoint first = savepoint(connection);
-      T value = work.with(unending(connection));
-      confirm(connection, first);
+      T value = work(tracker, connection, work);
       tracker.committing();
       connection.commit();
       tracker.done();
@@ -66,24 +72,52 @@ public final class Transactions {
     }
   }
 
+  private static <T> T work(Tracker tracker, Connection connection, Work<T> work) throws Exception {
+    Savepoint first = savepoint(connection);
+    Set<String> states = ConcurrentHashMap.newKeySet();
+    T value;
+    try {
+      value = work.with(unending(connection, states));
+    } catch (Exception thrown) {
+      if (fateOf(connection, first, states) == Fate.COMMITTED) {
+        tracker.applied();
+      }
+      throw thrown;
+    }
+    if (fateOf(connection, first, states) == Fate.ROLLED_BACK) {
+      throw new ConditionException("COMMIT_ROLLED_BACK");
+    }
+    return value;
+  }
+
   private static Savepoint savepoint(Connection connection) throws SQLException {
     return connection.getMetaData().supportsSavepoints() ? connection.setSavepoint() : null;
   }
 
+  private enum Fate {
+    OPEN,
+    COMMITTED,
+    ROLLED_BACK
+  }
+
   /**
-   * A first savepoint that can no longer be released says that the server has rolled the transaction back (PostgreSQL
-   * after any error, MySQL and MariaDB after a deadlock): COMMIT would look like a success.
+   * A first savepoint that can no longer be released says that the server has ended the transaction: rolled it back
+   * (PostgreSQL after any error, MySQL and MariaDB after a deadlock), where COMMIT would look like a success, or committed
+   * it (DDL on MySQL and MariaDB).
    */
-  private static void confirm(Connection connection, Savepoint first) {
+  private static Fate fateOf(Connection connection, Savepoint first, Set<String> states) {
     if (first == null) {
-      return;
+      return Fate.OPEN;
     }
     try {
       connection.releaseSavepoint(first);
+      return Fate.OPEN;
     } catch (SQLFeatureNotSupportedException error) {
-      return;
+      return Fate.OPEN;
     } catch (SQLException error) {
-      throw new ConditionException("COMMIT_ROLLED_BACK");
+      boolean isCommitted =
+          NO_SAVEPOINT.equals(error.getSQLState()) && states.stream().noneMatch(state -> state.startsWith(ROLLBACK));
+      return isCommitted ? Fate.COMMITTED : Fate.ROLLED_BACK;
     }
   }
 
@@ -111,8 +145,8 @@ public final class Transactions {
     }
   }
 
-  /** The connection, whose transaction is not the work's to end. */
-  private static Connection unending(Connection connection) {
+  /** The connection, whose transaction is not the work's to end. The states of its statements' errors are kept. */
+  private static Connection unending(Connection connection, Set<String> states) {
     return (Connection)
         Proxy.newProxyInstance(
             Transactions.class.getClassLoader(),
@@ -122,12 +156,27 @@ public final class Transactions {
               if (ENDS.contains(method.getName()) && endsAll) {
                 throw new IllegalStateException(method.getName() + " is not called within Transactions.run");
               }
-              try {
-                return method.invoke(connection, arguments);
-              } catch (InvocationTargetException error) {
-                throw error.getCause();
-              }
+              Object made = invoke(method, connection, arguments, states);
+              return made instanceof Statement ? noting(method.getReturnType(), made, states) : made;
             });
+  }
+
+  private static Object noting(Class<?> kind, Object statement, Set<String> states) {
+    return Proxy.newProxyInstance(
+        Transactions.class.getClassLoader(),
+        new Class<?>[] {kind},
+        (proxy, method, arguments) -> invoke(method, statement, arguments, states));
+  }
+
+  private static Object invoke(Method method, Object target, Object[] arguments, Set<String> states) throws Throwable {
+    try {
+      return method.invoke(target, arguments);
+    } catch (InvocationTargetException error) {
+      if (error.getCause() instanceof SQLException failed && failed.getSQLState() != null) {
+        states.add(failed.getSQLState());
+      }
+      throw error.getCause();
+    }
   }
 
   /**

@@ -211,4 +211,34 @@ class DriversTest {
       assertEquals(List.of(1, 2), ids(source));
     }
   }
+
+  @Test
+  void aTransactionThatDdlCommittedOnMariadb() throws Exception {
+    try (Service service = Service.mariadb()) {
+      DataSource source = source("jdbc:mariadb://127.0.0.1:" + service.port() + "/test", "retort");
+      Transactions transactions = new Transactions(source);
+      try (Connection connection = source.getConnection()) {
+        execute(connection, "CREATE TABLE account (id int PRIMARY KEY, balance int) ENGINE=InnoDB");
+      }
+      int rows =
+          transactions.run(
+              WRITE,
+              connection -> {
+                execute(connection, "INSERT INTO account VALUES (1, 1)");
+                execute(connection, "ALTER TABLE account ADD COLUMN note text");
+                return execute(connection, "INSERT INTO account VALUES (2, 2, '')");
+              });
+      assertEquals(1, rows);
+      assertEquals(
+          List.of("PARTIAL_OUTCOME", "unknown", "execute"),
+          ended(
+              transactions,
+              connection -> {
+                execute(connection, "INSERT INTO account VALUES (3, 3, '')");
+                execute(connection, "ALTER TABLE account DROP COLUMN note");
+                return execute(connection, "INSERT INTO account VALUES (3, 3)");
+              }));
+      assertEquals(List.of(1, 2, 3), ids(source));
+    }
+  }
 }
