@@ -10,8 +10,9 @@ CORE := $(OUT)/retort.core.wasm
 # The release binary carries the component inside.
 export RETORT_COMPONENT := $(CURDIR)/$(COMPONENT)
 export RETORT_CORE := $(CURDIR)/$(CORE)
-# One selection of crates and one profile for everything native, so that wasmtime is compiled once.
+# One selection of crates and features and one profile for everything native, so that wasmtime is compiled once.
 NATIVE := --release --workspace
+FEATURES := retort-host/embed,retort-host/wasi-http
 RETORT := target/release/retort
 
 .PHONY: help component build demo test test-native test-drill lint bench baseline sizes drill drill-mongreldb target published
@@ -31,7 +32,7 @@ component: target ## Build the component and the core module inside it, into tar
 	@stat -c '%n %s bytes' $(COMPONENT) $(CORE)
 
 build: component ## Build the command, with the component inside: target/release/retort
-	cargo build $(NATIVE) --features retort-host/embed
+	cargo build $(NATIVE) --features $(FEATURES)
 
 # Where `cargo test` has built it already, with its own choice of features, nothing is compiled again.
 $(RETORT):
@@ -42,11 +43,11 @@ demo: build ## Provoke a dozen real database errors and show who gets to see wha
 
 lint: ## Formatting, clippy and documentation, warnings fatal
 	cargo fmt --all --check
-	cargo clippy $(NATIVE) --all-targets -- -D warnings
+	cargo clippy $(NATIVE) --features retort-host/wasi-http --all-targets -- -D warnings
 	cargo clippy -p retort-component --target wasm32-wasip2 --profile component -- -D warnings
 	@# Apart: the sidecar's dependencies have the standard library, which the component must not.
 	cargo clippy -p retort-sidecar --target wasm32-wasip2 --profile component -- -D warnings
-	RUSTDOCFLAGS='-D warnings' cargo doc $(NATIVE) --no-deps
+	RUSTDOCFLAGS='-D warnings' cargo doc $(NATIVE) --features retort-host/wasi-http --no-deps
 
 test: lint test-native test-drill test-python test-node test-workers test-go test-java test-provoked packages reproduce ## Everything: formatting, lints, documentation, component, all tests in every language
 	@echo 'make test: everything passed'
@@ -61,8 +62,8 @@ target/published/ready: $(PUBLISHED)/requirements.txt
 
 published: $(PUBLISHED)/node_modules/.package-lock.json target/published/ready
 
-test-native: component published ## Test the logic, the component and the Rust host
-	cargo test $(NATIVE) --features retort-host/embed
+test-native: component sidecar published ## Test the logic, the component and the Rust host
+	cargo test $(NATIVE) --features $(FEATURES)
 
 test-drill: $(RETORT) ## The whole drill: 1,000 writes through faults on each database
 	$(RETORT) drill --chart $(OUT)/drill.svg
@@ -79,10 +80,10 @@ drill-mongreldb: build target/tools/bin/mongreldb-server ## Ask MongrelDB's daem
 	$(RETORT) drill --database mongreldb
 
 bench: component ## Measure verdicts, native and through the component: a table, $(OUT)/bench.json and bench.svg
-	cargo bench $(NATIVE:--release=) --features retort-host/embed --bench verdicts
+	cargo bench $(NATIVE:--release=) --features $(FEATURES) --bench verdicts
 
 baseline: component ## Write the fuel that verdicts cost anew, into tests/corpus/fuel.tsv
-	RETORT_BASELINE=1 cargo test $(NATIVE) --features retort-host/embed --test component cost
+	RETORT_BASELINE=1 cargo test $(NATIVE) --features $(FEATURES) --test component cost
 
 sizes: target ## Print what the component is made of, by crate, module and function
 	cargo build -p retort-component --target wasm32-wasip2 --profile component --config profile.component.strip=false --target-dir target/named
@@ -118,10 +119,10 @@ fuzz: component $(TOOLS)/bin/cargo-fuzz ## Fuzz every target from the kept corpo
 	  || exit 1; \
 	done
 	@# What was found goes through the component too.
-	RETORT_FUZZED=$(CURDIR)/target/fuzz/corpus cargo test $(NATIVE) --features retort-host/embed --test component fuzzed
+	RETORT_FUZZED=$(CURDIR)/target/fuzz/corpus cargo test $(NATIVE) --features $(FEATURES) --test component fuzzed
 
 soak: component ## Judge a million reports in one instance, whose memory must stay flat
-	RETORT_SOAK=1000000 cargo test $(NATIVE) --features retort-host/embed --test component soak -- --nocapture
+	RETORT_SOAK=1000000 cargo test $(NATIVE) --features $(FEATURES) --test component soak -- --nocapture
 
 fuzz-keep: ## Keep what fuzzing found: the shortest inputs of each target
 	cargo run --quiet --release -p retort-tests --bin fuzz-corpus -- keep target/fuzz/corpus
@@ -199,11 +200,11 @@ node: component $(NODE)/node_modules/.package-lock.json ## Build the Node packag
 	cd $(NODE) && npm run --silent build
 
 sidecar: target ## Build the HTTP service as a component for any host of wasi:http
-	cargo build -p retort-sidecar --target wasm32-wasip2 --profile component
+	cargo build -p retort-sidecar --target wasm32-wasip2 --profile component --lib --example astray
 	@mkdir -p $(OUT)
 	@cp target/wasm32-wasip2/component/retort_sidecar.wasm $(OUT)/retort.sidecar.wasm
 
-test-node: $(RETORT) node sidecar $(PYTHON_VENV)/ready ## Test the Node package: real servers, official MCP clients, golden verdicts
+test-node: $(RETORT) node sidecar $(PYTHON_VENV)/ready $(PYTHON_VENV_1)/ready ## Test the Node package: real servers, official MCP clients, golden verdicts
 	cd $(NODE) && npm run --silent check && npm test --silent
 
 package-node: node ## Pack the npm tarball
@@ -236,7 +237,7 @@ package-java: component ## Build the jar
 	cd $(JAVA) && mvn -q -B -DskipTests package
 	cp $(JAVA)/target/retort-contract-0.1.0.jar $(JAVA)/pom.xml $(PACKAGES)/
 
-test-packages: package-python package-node package-go package-java $(RETORT) ## Install each package into an empty folder and run the READMEs' snippets
+test-packages: package-python package-node package-go package-java sidecar $(RETORT) ## Install each package into an empty folder and run the READMEs' snippets
 	bash host-demo/packages.sh $(PACKAGES)
 
 packages: test-packages ## Build and try every package; SHA-256 sums beside them

@@ -69,8 +69,9 @@ expect 'main README, Java' "$(java -cp "$classpath" Snippet.java)" 'OUTCOME_UNKN
 
 # The sidecar's snippets name a port that may be taken here.
 port=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
-for folder in .. sidecar; do
-  snippet $folder sh | sed "s/7411/$port/" >"$work/sidecar.sh"
-  expect "$folder, sidecar" "$(PATH="$here/../target/release:$PATH" bash "$work/sidecar.sh" 2>/dev/null | cut -d, -f1)" \
+for place in '.. 1' 'sidecar 1' 'sidecar 2'; do
+  read -r folder number <<<"$place"
+  snippet "$folder" sh "$number" | sed "s/7411/$port/" >"$work/sidecar.sh"
+  expect "$folder, sidecar $number" "$(cd "$here/.." && PATH="$here/../target/release:$PATH" bash "$work/sidecar.sh" 2>/dev/null | cut -d, -f1)" \
     '{"envelope":{"code":"UNIQUE_VIOLATION"'
 done

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use retort_sidecar::Function;
 use wasmtime::component::{Component as Compiled, Linker};
 use wasmtime::{
     Cache, Config, Enabled, Engine, InstanceAllocationStrategy, PoolConcurrencyLimitError,
@@ -172,58 +173,58 @@ impl Component {
 
 /// Calls one function of the interface `json`.
 macro_rules! json {
-    ($component:expr, $function:ident($($input:expr)?), $closed:expr) => {
+    ($component:expr, $function:ident($($input:expr)?), $meaning:ident) => {
         $component.call(
             stringify!($function),
             |exports, store| exports.retort_contract_json().$function(store $(, $input)?),
-            || $closed,
+            || fault::answer(Function::$meaning, [$($input,)? ""][0]),
         )
     };
 }
 
 impl Contract for Component {
     fn evaluate(&self, report: &str) -> String {
-        json!(self, call_evaluate(report), fault::verdict(report))
+        json!(self, call_evaluate(report), Evaluate)
     }
 
     fn evaluate_many(&self, reports: &str) -> String {
-        json!(self, call_evaluate_many(reports), fault::verdicts(reports))
+        json!(self, call_evaluate_many(reports), EvaluateMany)
     }
 
     fn reconcile(&self, reconciliation: &str) -> String {
-        json!(self, call_reconcile(reconciliation), fault::reconciliation(reconciliation))
+        json!(self, call_reconcile(reconciliation), Reconcile)
     }
 
     fn summarise(&self, attempts: &str) -> String {
-        json!(self, call_summarise(attempts), fault::operation_record())
+        json!(self, call_summarise(attempts), Summarise)
     }
 
     fn budget(&self, change: &str) -> String {
-        json!(self, call_budget(change), fault::tokens())
+        json!(self, call_budget(change), Budget)
     }
 
     fn redact(&self, text: &str) -> String {
-        json!(self, call_redact(text), fault::redaction(text))
+        json!(self, call_redact(text), Redact)
     }
 
     fn inspect(&self, text: &str) -> String {
-        json!(self, call_inspect(text), fault::findings(text))
+        json!(self, call_inspect(text), Inspect)
     }
 
     fn fingerprint(&self, statement: &str) -> String {
-        json!(self, call_fingerprint(statement), fault::fingerprint())
+        json!(self, call_fingerprint(statement), Fingerprint)
     }
 
     fn render(&self, envelope: &str) -> String {
-        json!(self, call_render(envelope), fault::rendered())
+        json!(self, call_render(envelope), Render)
     }
 
     fn codes(&self) -> String {
-        json!(self, call_codes(), String::from("[]"))
+        json!(self, call_codes(), Codes)
     }
 
     fn version(&self) -> String {
-        json!(self, call_version(), String::new())
+        json!(self, call_version(), Version)
     }
 
     fn typed(&self) -> &dyn Typed {
@@ -285,7 +286,7 @@ impl Typed for Component {
 }
 
 /// With the pooling allocator where it is wanted and the machine can, else with memory on demand.
-fn engine(options: &Options) -> Result<Engine, Error> {
+pub fn engine(options: &Options) -> Result<Engine, Error> {
     let mut config = Config::new();
     config.epoch_interruption(true).wasm_backtrace_max_frames(None);
     if options.cache {
@@ -322,13 +323,14 @@ fn ticks(deadline: Duration) -> u64 {
 }
 
 /// The thread that moves the engine's epoch, until it is dropped.
-struct Ticker {
+pub struct Ticker {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ticker {
-    fn start(engine: Engine) -> Ticker {
+    /// Moves the epoch of `engine` every 10 ms.
+    pub fn start(engine: Engine) -> Ticker {
         let (stop, stopped) = mpsc::channel();
         let thread = thread::spawn(move || {
             while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {

@@ -28,6 +28,14 @@ pub enum Error {
         /// What wasmtime says about the file.
         reason: String,
     },
+    /// The file is no component that serves HTTP.
+    #[error(
+        "this file does not hold a component that exports wasi:http/incoming-handler: {reason}; `make sidecar` builds one"
+    )]
+    NotTheService {
+        /// What wasmtime says about the file.
+        reason: String,
+    },
     /// wasmtime cannot run on this machine with these options.
     #[error("wasmtime cannot start here: {reason}; --native works without it")]
     Engine {

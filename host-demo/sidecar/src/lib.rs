@@ -9,7 +9,7 @@ mod component;
 mod server;
 
 #[cfg(not(target_family = "wasm"))]
-pub use server::{Call, serve};
+pub use server::{Handler, answer, asked, read, serve};
 
 use retort::strings;
 
@@ -117,6 +117,10 @@ const NOT_POST: Refusal =
     refusal(405, "Method Not Allowed", "This function is called with POST.", Some("POST"));
 const NOT_JSON: Refusal =
     refusal(415, "Unsupported Media Type", "Send the header content-type: application/json.", None);
+
+/// A component that failed at something else than a call, for which there is no constant to answer with.
+pub const FAILED: Refusal =
+    refusal(500, "Internal Server Error", "The component failed. What it did is not known.", None);
 
 const fn refusal(
     status: u16,

@@ -1,10 +1,10 @@
-//! The service on a socket of this machine, over any implementation of the contract.
+//! The service on a socket of this machine, over anything that answers its requests.
 
 use std::io;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{self, Body};
+use axum::body::{self, Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -15,11 +15,22 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Function, LARGEST_BODY, Refusal, Route, TOO_LARGE, route};
 
-/// Calls a function of the interface `json` with a text, which is empty where the function takes none.
-pub type Call = Box<dyn Fn(Function, &str) -> String + Send + Sync>;
+/// What answers requests. Any function that takes a [`Function`] and a text, empty where the function takes none, does.
+pub trait Handler: Send + Sync + 'static {
+    /// The answer to one request. A refusal is written out for it.
+    fn handle(&self, request: Request) -> impl Future<Output = Result<Response, Refusal>> + Send;
+}
 
-struct Service {
-    call: Call,
+impl<C: Fn(Function, &str) -> String + Send + Sync + 'static> Handler for C {
+    async fn handle(&self, request: Request) -> Result<Response, Refusal> {
+        let route = asked(&request)?;
+        let body = read(request.into_body()).await?;
+        Ok(answer(route, task::block_in_place(|| self(route.function, &String::from_utf8_lossy(&body)))))
+    }
+}
+
+struct Service<H> {
+    handler: H,
     places: Semaphore,
 }
 
@@ -27,34 +38,37 @@ struct Service {
 /// runtime with several threads.
 pub async fn serve(
     listener: TcpListener,
-    call: Call,
+    handler: impl Handler,
     requests: usize,
     stop: CancellationToken,
 ) -> io::Result<()> {
-    let service = Arc::new(Service { call, places: Semaphore::new(requests) });
+    let service = Arc::new(Service { handler, places: Semaphore::new(requests) });
     let router = Router::new().fallback(enter).with_state(service);
     axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
 }
 
-async fn enter(State(service): State<Arc<Service>>, request: Request) -> Response {
+async fn enter<H: Handler>(State(service): State<Arc<Service<H>>>, request: Request) -> Response {
     let Ok(_place) = service.places.try_acquire() else {
         return (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")]).into_response();
     };
-    let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let answered = match route(request.method().as_str(), request.uri().path(), content_type) {
-        Ok(route) => service.answer(route, request.into_body()).await,
-        Err(refusal) => Err(refusal),
-    };
-    answered.unwrap_or_else(refuse)
+    service.handler.handle(request).await.unwrap_or_else(refuse)
 }
 
-impl Service {
-    async fn answer(&self, route: Route, body: Body) -> Result<Response, Refusal> {
-        let body = body::to_bytes(body, LARGEST_BODY).await.map_err(|_| TOO_LARGE)?;
-        let text = task::block_in_place(|| (self.call)(route.function, &String::from_utf8_lossy(&body)));
-        let headers = [(header::CONTENT_TYPE, route.media_type), (header::CACHE_CONTROL, "no-store")];
-        Ok((headers, text).into_response())
-    }
+/// What a request calls, by its head.
+pub fn asked(request: &Request) -> Result<Route, Refusal> {
+    let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    route(request.method().as_str(), request.uri().path(), content_type)
+}
+
+/// The whole body, unless it is above [`LARGEST_BODY`].
+pub async fn read(body: Body) -> Result<Bytes, Refusal> {
+    body::to_bytes(body, LARGEST_BODY).await.map_err(|_| TOO_LARGE)
+}
+
+/// A call's answer.
+pub fn answer(route: Route, text: String) -> Response {
+    let headers = [(header::CONTENT_TYPE, route.media_type), (header::CACHE_CONTROL, "no-store")];
+    (headers, text).into_response()
 }
 
 fn refuse(refusal: Refusal) -> Response {

@@ -26,7 +26,7 @@ impl Sidecar {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("http://{}", listener.local_addr().expect("an address"));
         let stop = CancellationToken::new();
-        let served = tokio::spawn(serve(listener, Box::new(Function::answer), requests, stop.clone()));
+        let served = tokio::spawn(serve(listener, Function::answer, requests, stop.clone()));
         Sidecar { address, client: Client::new(), stop, served }
     }
 

@@ -135,6 +135,14 @@ fn run(command: &Command) -> Result<ExitCode, Error> {
         let contract = command.engine.contract()?;
         return Ok(crate::conformance::run(contract.as_ref(), &arguments.conformance, arguments.json)?);
     }
+    #[cfg(feature = "wasi-http")]
+    if let Action::Sidecar(arguments) = &command.action
+        && let Some(file) = &arguments.wasi_http
+    {
+        let service = crate::sidecar::WasiHttp::load(file, Options::default())?;
+        crate::sidecar::listen(service, arguments).map_err(Error::Sidecar)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let judge = command.engine.contract()?;
     let contract = judge.as_ref();
     match &command.action {

@@ -5,6 +5,7 @@
 
 use retort::codes::Code;
 use retort::report::Token;
+use retort_sidecar::Function;
 use serde_json::Value;
 
 use crate::ids;
@@ -21,6 +22,23 @@ struct Outline {
     operation_key: Option<String>,
 }
 
+/// What a function of the interface `json` is answered with.
+pub fn answer(function: Function, text: &str) -> String {
+    match function {
+        Function::Budget => tokens(),
+        Function::Codes => String::from("[]"),
+        Function::Evaluate => verdict(text),
+        Function::EvaluateMany => verdicts(text),
+        Function::Fingerprint => fingerprint(),
+        Function::Inspect => findings(text),
+        Function::Reconcile => reconciliation(text),
+        Function::Redact => redaction(text),
+        Function::Render => rendered(),
+        Function::Summarise => operation_record(),
+        Function::Version => String::new(),
+    }
+}
+
 /// The verdict over an error that the component could not judge.
 pub fn verdict(report: &str) -> String {
     // A report that is no JSON is judged as a sent write.
@@ -29,7 +47,7 @@ pub fn verdict(report: &str) -> String {
 }
 
 /// The verdicts over an array of reports.
-pub fn verdicts(reports: &str) -> String {
+fn verdicts(reports: &str) -> String {
     let verdicts = match serde_json::from_str(reports) {
         Ok(Value::Array(reports)) => {
             reports.iter().map(|report| Outline::of_report(report).to_json()).collect()
@@ -40,7 +58,7 @@ pub fn verdicts(reports: &str) -> String {
 }
 
 /// The verdict where an earlier one could not be judged anew: its outcome stays open.
-pub fn reconciliation(reconciliation: &str) -> String {
+fn reconciliation(reconciliation: &str) -> String {
     let reconciliation: Value = serde_json::from_str(reconciliation).unwrap_or(Value::Null);
     let mut outline = Outline::of_report(&reconciliation);
     let earlier = &reconciliation["verdict"];
@@ -51,29 +69,29 @@ pub fn reconciliation(reconciliation: &str) -> String {
 }
 
 /// A fold that claims nothing.
-pub fn operation_record() -> String {
+fn operation_record() -> String {
     String::from(
         r#"{"retort.attempts":0,"retort.total_delay_ms":0,"error.type":"OUTCOME_UNKNOWN","retort.category":"unknown_outcome","retort.outcome":"unknown","retort.duplicates_possible":true,"retort.final":true}"#,
     )
 }
 
 /// No tokens: no retry.
-pub fn tokens() -> String {
+fn tokens() -> String {
     String::from(r#"{"tokens":0}"#)
 }
 
 /// Nothing of the text.
-pub fn redaction(text: &str) -> String {
+fn redaction(text: &str) -> String {
     format!(r#"{{"text":"[withheld]","findings":{}}}"#, whole(text))
 }
 
 /// One finding over the whole text, so that the gate stays shut.
-pub fn findings(text: &str) -> String {
+fn findings(text: &str) -> String {
     format!(r#"{{"findings":{}}}"#, whole(text))
 }
 
 /// A statement of which nothing is known.
-pub fn fingerprint() -> String {
+fn fingerprint() -> String {
     String::from(r#"{"fingerprint":"0000000000000000","shape":"","operation":"","summary":""}"#)
 }
 

@@ -2,15 +2,23 @@
 //!
 //! Every call meets a fresh instance, bounded in memory and time, and is answered with a constant where that fails.
 
+#[cfg(feature = "wasi-http")]
+mod wasi_http;
+
 use std::io;
 use std::net::SocketAddr;
+#[cfg(feature = "wasi-http")]
+use std::path::PathBuf;
 
 use clap::Args;
-use retort_sidecar::{Function, serve};
+use retort_sidecar::{Function, Handler, serve};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use crate::{Contract, signals};
+
+#[cfg(feature = "wasi-http")]
+pub use wasi_http::WasiHttp;
 
 /// What `retort sidecar` takes.
 #[derive(Args, Clone, Debug)]
@@ -21,17 +29,25 @@ pub struct Arguments {
     /// The most requests at once; others are told to come back
     #[arg(long, default_value_t = 64, value_name = "NUMBER")]
     requests: usize,
+    /// Let this component answer, which exports wasi:http/incoming-handler
+    #[cfg(feature = "wasi-http")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["native", "component", "reuse"])]
+    pub wasi_http: Option<PathBuf>,
 }
 
 /// Serves until the process is asked to end.
 pub fn run(contract: Box<dyn Contract>, arguments: &Arguments) -> io::Result<()> {
+    listen(move |function, text: &str| call(contract.as_ref(), function, text), arguments)
+}
+
+/// Serves whatever answers until the process is asked to end.
+pub fn listen(handler: impl Handler, arguments: &Arguments) -> io::Result<()> {
     tracing_subscriber::fmt().json().with_writer(io::stderr).init();
     Runtime::new()?.block_on(async {
         let stop = signals::stopped()?;
         let listener = TcpListener::bind(arguments.http).await?;
         eprintln!("serving http://{}", listener.local_addr()?);
-        let call = move |function, text: &str| call(contract.as_ref(), function, text);
-        serve(listener, Box::new(call), arguments.requests, stop).await
+        serve(listener, handler, arguments.requests, stop).await
     })
 }
 
