@@ -41,6 +41,7 @@ mod tests;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::iter;
 
 pub use dialect::Dialect;
 pub use finding::{Finding, Kind, Level};
@@ -173,13 +174,19 @@ fn widen(text: &str, findings: &[Finding], rest: &[Finding]) -> Vec<Finding> {
             Some(((_, end), finding)) => finding.end + (at - end),
         }
     };
-    let mut all: Vec<Finding> = findings.to_vec();
-    all.extend(rest.iter().map(|finding| Finding {
+    let moved = rest.iter().map(|finding| Finding {
         kind: finding.kind,
         start: origin(finding.start, false),
         end: origin(finding.end, true).min(text.len() as u32),
-    }));
-    all.sort_by_key(|finding| (finding.start, finding.end));
+    });
+    // Both are in order, so that they only have to be merged.
+    let (mut moved, mut all) = (moved.peekable(), Vec::with_capacity(findings.len() + rest.len()));
+    for finding in findings {
+        let is_before = |other: &Finding| (other.start, other.end) < (finding.start, finding.end);
+        all.extend(iter::from_fn(|| moved.next_if(is_before)));
+        all.push(*finding);
+    }
+    all.extend(moved);
     let mut joined: Vec<Finding> = Vec::with_capacity(all.len());
     for finding in all {
         match joined.last_mut() {
