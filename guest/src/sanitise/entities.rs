@@ -58,7 +58,6 @@ fn reference(bytes: &[u8]) -> Option<(char, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signs::Signs;
 
     #[test]
     fn references_by_name_and_number_are_decoded_with_their_places() {
