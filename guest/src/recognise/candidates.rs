@@ -51,10 +51,8 @@ pub(super) struct Candidate {
     pub depth: usize,
     /// Is that error one of several beside each other?
     pub is_one_of_many: bool,
-    /// Was it found inside a text, behind a quote?
-    pub is_inside: bool,
-    /// Was it found behind an unknown beginning of a text?
-    pub is_sought: bool,
+    /// Where it was found: how far it can be trusted.
+    pub place: Place,
     /// The system it speaks of.
     pub system: System,
 }
@@ -62,7 +60,7 @@ pub(super) struct Candidate {
 impl Candidate {
     /// Is it words without a code behind an unknown beginning?
     pub fn is_hearsay(&self) -> bool {
-        self.is_sought && self.rank == Rank::Text
+        self.place == Place::Sought && self.rank == Rank::Text
     }
 }
 
@@ -243,8 +241,7 @@ impl Search<'_> {
             fault: self.index,
             depth: self.fault.depth,
             is_one_of_many: self.fault.is_one_of_many,
-            is_inside: place == Place::Inside,
-            is_sought: place == Place::Sought,
+            place,
             system: self.system,
         });
     }

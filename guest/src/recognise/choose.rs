@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::candidates::{Candidate, Rank};
 use crate::codes::{Code, Proof};
-use crate::intake::Evidence;
+use crate::intake::{Evidence, Place};
 use crate::systems::System;
 use crate::tables::Layer;
 
@@ -14,13 +14,15 @@ use crate::tables::Layer;
 /// counts before all else: nothing was sent, whatever older failure it wraps. Then the deepest error with a code
 /// of its own gives the kind; without one, the most telling sign, deepest first.
 pub(super) fn choose(mut candidates: Vec<Candidate>, evidence: &Evidence) -> Option<Candidate> {
-    if candidates.iter().any(|candidate| !candidate.is_inside) {
-        candidates.retain(|candidate| !candidate.is_inside);
+    if candidates.iter().any(|candidate| candidate.place != Place::Inside) {
+        candidates.retain(|candidate| candidate.place != Place::Inside);
     }
     // A loss at a text's start counts before a code that stands somewhere behind it.
-    let is_open = |at: &Candidate| !at.is_sought && matches!(at.row.proof, Proof::Lost | Proof::SaysUnknown);
+    let is_open = |at: &Candidate| {
+        at.place != Place::Sought && matches!(at.row.proof, Proof::Lost | Proof::SaysUnknown)
+    };
     if candidates.iter().any(is_open) {
-        candidates.retain(|candidate| !candidate.is_sought);
+        candidates.retain(|candidate| candidate.place != Place::Sought);
     }
     // A cancel beneath a timeout is how the timeout was carried out.
     let is_means =
@@ -52,7 +54,7 @@ fn vouch(best: &Candidate, candidates: &[Candidate]) -> Candidate {
     let mut best = best.clone();
     if let Some(voucher) = voucher {
         best.row.proof = voucher.row.proof;
-        best.is_sought = false;
+        best.place = Place::Form;
     }
     best
 }

@@ -14,7 +14,7 @@ mod violations;
 pub use finding::{Finding, Marks};
 
 use crate::codes::{Code, Proof};
-use crate::intake::Evidence;
+use crate::intake::{Evidence, Place};
 use crate::report::Report;
 use crate::systems::System;
 use crate::tables;
@@ -57,7 +57,7 @@ impl Candidate {
     /// The finding of this candidate alone. What a text holds behind a quote proves nothing, nor do words without a
     /// code behind an unknown beginning; and nothing that would pass by waiting is believed of either.
     fn finding(self) -> Finding {
-        let is_believed = !self.is_inside && !self.is_hearsay();
+        let is_believed = self.place != Place::Inside && !self.is_hearsay();
         let mut finding = Finding {
             code: self.row.code,
             proof: self.row.proof,
