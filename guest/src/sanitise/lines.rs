@@ -95,7 +95,9 @@ impl Search {
         static NEAR: Signs = Signs::new(&["\": syntax", "' at line", "' à la ligne", "near '"]);
         #[rustfmt::skip]
         static KEY: Signs = Signs::new(&[
-            ") already exists", ") conflicts with", ") existe ", ") existiert", ") is duplicated", ") is not present", ") is referenced", ") is still referenced", ") ist ", ") n'est pas", ") no está", ") violates", ") не ", ") уже", ") はすでに", ") 已存在", "Key ("
+            ") already exists", ") conflicts with", ") existe ", ") existiert", ") is duplicated", ") is not present",
+            ") is referenced", ") is still referenced", ") ist ", ") n'est pas", ") no está", ") violates", ") не ",
+            ") уже", ") はすでに", ") 已存在", "Key (",
         ]);
         match self {
             Search::Entry => (&ENTRY, "ntry '"),
