@@ -44,7 +44,6 @@ impl Signs {
     }
 
     /// The first index at which one of the texts stands.
-    #[inline(never)]
     pub(crate) fn first(&self, bytes: &[u8]) -> Option<usize> {
         self.places(bytes).next()
     }
@@ -54,19 +53,18 @@ impl Signs {
         let mut begun = 0_u32;
         (0..bytes.len() + HEAD - 1).filter_map(move |end| {
             begun = (begun << 8 | 0xff) & self.head(bytes, end);
-            let start = (begun >> 24 != 0).then(|| end + 1 - HEAD)?;
-            self.has((begun >> 24) as u8, bytes.get(start..)?).then_some(start)
+            let groups = (begun >> 24) as u8;
+            let start = (groups != 0).then(|| end + 1 - HEAD)?;
+            self.has(groups, bytes.get(start..)?).then_some(start)
         })
     }
 
     /// The groups that have the byte at a place, which is 0 behind the last one.
-    #[inline]
     fn head(&self, bytes: &[u8], place: usize) -> u32 {
         self.heads[usize::from(bytes.get(place).copied().unwrap_or(0))]
     }
 
     /// Does a text of these groups stand at the start?
-    #[inline(never)]
     fn has(&self, mut groups: u8, bytes: &[u8]) -> bool {
         while groups != 0 {
             let first = groups.trailing_zeros() as usize * self.group_size;
@@ -80,7 +78,7 @@ impl Signs {
 }
 
 /// Do the bytes begin with a text? Most differ soon, so that calling for a comparison of memory takes longer.
-pub(crate) fn begins(bytes: &[u8], text: &str) -> bool {
+fn begins(bytes: &[u8], text: &str) -> bool {
     text.len() <= bytes.len() && text.bytes().zip(bytes).all(|(wanted, byte)| wanted == *byte)
 }
 

@@ -115,11 +115,9 @@ pub(super) fn markup(scanner: &mut Scanner) {
         return;
     }
     let rest = scanner.rest_bytes(start);
-    let begins = |sign: &&str| {
-        sign.len() <= rest.len()
-            && sign.bytes().zip(rest).all(|(wanted, byte)| wanted.eq_ignore_ascii_case(byte))
-    };
-    let is_markup = MARKUP.iter().any(begins);
+    let is_markup = MARKUP
+        .iter()
+        .any(|sign| rest.get(..sign.len()).is_some_and(|head| head.eq_ignore_ascii_case(sign.as_bytes())));
     if is_markup {
         scanner.found(Kind::Instruction, start, scanner.bytes.len());
     }

@@ -4,7 +4,7 @@
 use core::cell::Cell;
 
 use super::scan::Scanner;
-use crate::signs::{Signs, begins};
+use crate::signs::Signs;
 
 /// An answer, once there is one.
 type Remembered<T> = Cell<Option<T>>;
@@ -68,7 +68,8 @@ impl Scanner<'_> {
 
     fn find_last_sign(&self, search: Search, at: usize) -> Option<usize> {
         let (signs, again) = search.signs();
-        let starts_anew = |bytes: &[u8], at: usize| bytes.get(at..).is_some_and(|rest| begins(rest, again));
+        let starts_anew =
+            |bytes: &[u8], at: usize| bytes.get(at..).is_some_and(|rest| rest.starts_with(again.as_bytes()));
         let rest = self.rest_bytes(at);
         let next = at + signs.places(rest).find(|place| !starts_anew(rest, *place))?;
         let line = self.bytes.get(next..self.line_end(next)).unwrap_or_default();

@@ -41,7 +41,6 @@ mod tests;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::iter;
 
 pub use dialect::Dialect;
 pub use finding::{Finding, Kind, Level};
@@ -179,21 +178,21 @@ fn widen(text: &str, findings: &[Finding], rest: &[Finding]) -> Vec<Finding> {
         start: origin(finding.start, false),
         end: origin(finding.end, true).min(text.len() as u32),
     });
+    let mut moved = moved.peekable();
+    let mut joined: Vec<Finding> = Vec::with_capacity(findings.len() + rest.len());
+    let mut join = |finding: Finding| match joined.last_mut() {
+        Some(last) if finding.start < last.end => last.end = last.end.max(finding.end),
+        _ => joined.push(finding),
+    };
     // Both are in order, so that they only have to be merged.
-    let (mut moved, mut all) = (moved.peekable(), Vec::with_capacity(findings.len() + rest.len()));
     for finding in findings {
-        let is_before = |other: &Finding| (other.start, other.end) < (finding.start, finding.end);
-        all.extend(iter::from_fn(|| moved.next_if(is_before)));
-        all.push(*finding);
-    }
-    all.extend(moved);
-    let mut joined: Vec<Finding> = Vec::with_capacity(all.len());
-    for finding in all {
-        match joined.last_mut() {
-            Some(last) if finding.start < last.end => last.end = last.end.max(finding.end),
-            _ => joined.push(finding),
+        while let Some(other) = moved.next_if(|other| (other.start, other.end) < (finding.start, finding.end))
+        {
+            join(other);
         }
+        join(*finding);
     }
+    moved.for_each(join);
     joined
 }
 

@@ -11,7 +11,7 @@ use super::finding::{Finding, Kind};
 use super::lines::Lines;
 use super::vocabulary::is_vocabulary;
 use super::{chunk, control, instruction, option, pair, path, secret, sql, stack};
-use crate::signs::{Signs, begins};
+use crate::signs::Signs;
 
 /// How many words a cue lasts.
 const CUE_LASTS: u8 = 3;
@@ -146,7 +146,6 @@ impl<'t> Scanner<'t> {
     }
 
     /// A part of the text; empty where the range does not lie on characters.
-    #[inline]
     pub(super) fn slice(&self, start: usize, end: usize) -> &'t str {
         self.text.get(start..end).unwrap_or_default()
     }
@@ -425,7 +424,7 @@ fn is_mixed(word: &str) -> bool {
 
 /// The length of the typed mark that a text starts with.
 pub(super) fn mark_length(text: &str) -> Option<usize> {
-    let has = |kind: &&Kind| begins(text.as_bytes(), kind.mark());
+    let has = |kind: &&Kind| text.starts_with(kind.mark());
     text.starts_with('[').then(|| Kind::ALL.iter().find(has).map(|kind| kind.mark().len()))?
 }
 
