@@ -166,7 +166,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
 }
 
 /// An object's key, borrowed where it holds no escape.
-pub(crate) struct Key<'a>(pub(crate) Cow<'a, str>);
+struct Key<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Key<'de>, D::Error> {
@@ -187,8 +187,71 @@ impl<'de> Deserialize<'de> for Key<'de> {
     }
 }
 
+/// The parts between the brackets of an array or object, as they stand in its text, and whether that was all there was.
+///
+/// Only quotes, commas and brackets are looked at: what is wrong inside one part does not reach the others.
+pub(crate) fn parts(text: &str, open: char, close: char) -> (Vec<&str>, bool) {
+    let mut parts = Vec::new();
+    let Some(inside) = text.trim_matches(BLANKS).strip_prefix(open) else { return (parts, false) };
+    let (mut rest, mut is_open) = (inside, true);
+    while is_open {
+        let Some((part, behind)) = part_end(rest).and_then(|end| rest.split_at_checked(end)) else {
+            return (parts, false);
+        };
+        let is_empty = parts.is_empty() && part.trim_matches(BLANKS).is_empty();
+        is_open = !behind.starts_with(close);
+        if is_open || !is_empty {
+            parts.push(part);
+        }
+        rest = behind.get(1..).unwrap_or_default();
+    }
+    (parts, rest.is_empty())
+}
+
+/// The name of a member and its value, as they stand in its text.
+pub(crate) fn member(part: &str) -> Option<(&str, &str)> {
+    let part = part.trim_matches(BLANKS);
+    let (name, rest) = part.split_at_checked(string_end(part.as_bytes(), 0)?)?;
+    Some((name, rest.trim_start_matches(BLANKS).strip_prefix(':')?))
+}
+
+/// White space between JSON's values.
+const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+
+/// The index of the comma or bracket that ends a part.
+fn part_end(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (mut at, mut depth) = (0, 0_usize);
+    loop {
+        match bytes.get(at)? {
+            b'"' => {
+                at = string_end(bytes, at)?;
+                continue;
+            }
+            b'[' | b'{' => depth += 1,
+            b',' | b']' | b'}' if depth == 0 => return Some(at),
+            b']' | b'}' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// The index behind the string that starts at an index.
+fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    bytes.get(start).filter(|byte| **byte == b'"')?;
+    loop {
+        match bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
 /// The text with every escaped lone surrogate replaced by an escaped U+FFFD; `None` where there is none.
-pub(crate) fn repair_surrogates(text: &str) -> Option<String> {
+fn repair_surrogates(text: &str) -> Option<String> {
     let mut repaired = String::new();
     let mut kept = 0;
     let mut at = 0;
@@ -228,6 +291,8 @@ fn surrogate(bytes: &[u8], at: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
 
     #[test]
@@ -241,6 +306,31 @@ mod tests {
     fn deep_nesting_is_an_error_and_no_stack_overflow() {
         let deep = "[".repeat(100_000);
         assert!(Json::read(&deep).is_err());
+    }
+
+    #[test]
+    fn parts_are_cut_at_commas_outside_strings_and_brackets() {
+        let cut = |text| parts(text, '[', ']');
+        assert_eq!(
+            cut(r#" [1, {"a": [2, 3]} ,"4, \"]", ] "#),
+            (vec!["1", r#" {"a": [2, 3]} "#, r#""4, \"]""#, " "], true)
+        );
+        assert_eq!(cut("[]"), (vec![], true));
+        assert_eq!(cut("[ ]"), (vec![], true));
+        for (text, whole) in
+            [("", vec![]), ("1", vec![]), ("[", vec![]), ("[1,\"", vec!["1"]), ("[1,[2]", vec!["1"])]
+        {
+            assert_eq!(cut(text), (whole, false), "{text}");
+        }
+        assert_eq!(cut("[1]x"), (vec!["1"], false));
+    }
+
+    #[test]
+    fn members_are_cut_at_the_colon_behind_their_names() {
+        assert_eq!(member(r#" "a:\"b" : {"c": 1} "#), Some((r#""a:\"b""#, r#" {"c": 1}"#)));
+        for text in ["", "a: 1", r#""a" 1"#, r#""a"#, r#""a""#] {
+            assert_eq!(member(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -2,13 +2,9 @@
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
-use core::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
 use crate::hash::Hash;
-use crate::json::{Json, Key, repair_surrogates};
+use crate::json::{self, Json};
 use crate::report::{Attempt, Context, Operation, Policy, Report, Token, Violation};
 use crate::words::{Cancel, Dedupe, Effect, Origin, Phase, Prior, Receipt, Replays, Transaction, Unit};
 
@@ -21,32 +17,25 @@ pub const MOST_VIOLATIONS: usize = 32;
 impl<'a> Report<'a> {
     /// Reads a report. What cannot be read is judged as a sent write, with the members that were whole before the fault.
     pub fn read(text: &'a str) -> Report<'a> {
-        if text.len() <= LONGEST_REPORT {
-            match Json::read(text) {
-                Ok(Json::Object(members)) => return Report::of(members),
-                Ok(_) => return Report { is_unreadable: true, ..Report::default() },
-                Err(_) => {}
-            }
-        }
-        match repair_surrogates(text) {
-            Some(repaired) => Report::salvage(&repaired).into_owned(),
-            None => Report::salvage(text),
-        }
+        let json = (text.len() <= LONGEST_REPORT).then(|| Json::read(text).ok()).flatten();
+        json.map_or_else(|| Report::salvage(text), Report::of)
     }
 
     /// Reads several reports: the items of an array. What is not an array, or breaks off, ends with an unreadable report.
-    pub fn read_many(text: &str) -> Vec<Report<'_>> {
-        let mut items: Vec<&RawValue> = Vec::new();
-        let is_whole = read_into(text, Items(&mut items));
-        let mut reports: Vec<Report<'_>> = items.into_iter().map(|item| Report::read(item.get())).collect();
-        if !is_whole {
-            reports.push(Report { is_unreadable: true, ..Report::default() });
+    pub fn read_many(text: &'a str) -> Vec<Report<'a>> {
+        if text.len() <= LONGEST_REPORT
+            && let Ok(Json::List(items)) = Json::read(text)
+        {
+            return items.into_iter().map(Report::of).collect();
         }
-        reports
+        let (items, is_whole) = json::parts(text, '[', ']');
+        let end = (!is_whole).then(Report::unreadable);
+        items.into_iter().map(Report::read).chain(end).collect()
     }
 
-    /// The report of whole members. The last of repeated ones counts.
-    fn of(members: Vec<(Cow<'a, str>, Json<'a>)>) -> Report<'a> {
+    /// The report that a value is. The last of repeated members counts.
+    fn of(json: Json<'a>) -> Report<'a> {
+        let Json::Object(members) = json else { return Report::unreadable() };
         let mut report = Report::default();
         for (name, value) in members {
             report.take(&name, value);
@@ -54,18 +43,21 @@ impl<'a> Report<'a> {
         report
     }
 
-    /// What can be had of a text that is too long, too deeply nested, or not whole: `error` is read apart, and lost
-    /// where that fails.
+    fn unreadable() -> Report<'a> {
+        Report { is_unreadable: true, ..Report::default() }
+    }
+
+    /// What can be had of a text that is too long, too deeply nested, or not whole: the members before a fault. An `error`
+    /// that cannot be read is lost.
     fn salvage(text: &'a str) -> Report<'a> {
-        let mut report = Report::default();
-        let mut error: Option<&'a RawValue> = None;
-        let is_whole = read_into(text, Members { report: &mut report, error: &mut error });
-        // What is lost was an error all the same: one that says nothing.
-        report.error = error.map(|error| match text.len() <= LONGEST_REPORT {
-            true => Json::read(error.get()).unwrap_or(Json::Text(Cow::Borrowed(""))),
-            false => Json::Text(Cow::Borrowed("")),
-        });
-        report.is_unreadable = !is_whole;
+        let (members, is_whole) = json::parts(text, '{', '}');
+        let mut report = Report { is_unreadable: !is_whole, ..Report::default() };
+        for part in members {
+            match read_member(part, text.len() > LONGEST_REPORT) {
+                Some((name, value)) => report.take(&name, value),
+                None => return Report { is_unreadable: true, ..report },
+            }
+        }
         report
     }
 
@@ -85,22 +77,6 @@ impl<'a> Report<'a> {
             "policy" => self.policy = Policy::read(&value),
             "seed" => self.seed = seed(&value),
             _ => {}
-        }
-    }
-
-    /// The same report, borrowing nothing.
-    fn into_owned(self) -> Report<'static> {
-        let own = |text: Option<Cow<'a, str>>| text.map(|text| Cow::Owned(text.into_owned()));
-        Report {
-            error: self.error.map(Json::into_owned),
-            system: own(self.system),
-            driver: own(self.driver),
-            operation: Operation {
-                key_constraint: own(self.operation.key_constraint),
-                statement: own(self.operation.statement),
-                ..self.operation
-            },
-            ..self
         }
     }
 }
@@ -249,66 +225,16 @@ fn into_text<'a>(value: Json<'a>) -> Option<Cow<'a, str>> {
     }
 }
 
-/// Runs a seed over a text; says whether the text was whole and nothing came after it.
-fn read_into<'a, S: DeserializeSeed<'a>>(text: &'a str, seed: S) -> bool {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    seed.deserialize(&mut deserializer).is_ok() && deserializer.end().is_ok()
-}
-
-/// Reads members into a report, one by one, so that those before a fault are kept.
-struct Members<'r, 'a> {
-    report: &'r mut Report<'a>,
-    error: &'r mut Option<&'a RawValue>,
-}
-
-impl<'a> DeserializeSeed<'a> for Members<'_, 'a> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'a> Visitor<'a> for Members<'_, 'a> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a report")
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, mut access: A) -> Result<(), A::Error> {
-        while let Some(Key(name)) = access.next_key()? {
-            match &*name {
-                "error" => *self.error = Some(access.next_value()?),
-                _ => self.report.take(&name, access.next_value()?),
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Reads the items of an array, one by one, so that those before a fault are kept.
-struct Items<'r, 'a>(&'r mut Vec<&'a RawValue>);
-
-impl<'a> DeserializeSeed<'a> for Items<'_, 'a> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'a> Visitor<'a> for Items<'_, 'a> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an array of reports")
-    }
-
-    fn visit_seq<A: SeqAccess<'a>>(self, mut access: A) -> Result<(), A::Error> {
-        while let Some(item) = access.next_element()? {
-            self.0.push(item);
-        }
-        Ok(())
-    }
+/// A member's name and value.
+fn read_member(part: &str, is_too_long: bool) -> Option<(Cow<'_, str>, Json<'_>)> {
+    let (name, value) = json::member(part)?;
+    let Ok(Json::Text(name)) = Json::read(name) else { return None };
+    // What is lost was an error all the same: one that says nothing.
+    let lost = Json::Text(Cow::Borrowed(""));
+    let value = match name == "error" {
+        true if is_too_long => lost,
+        true => Json::read(value).unwrap_or(lost),
+        false => Json::read(value).ok()?,
+    };
+    Some((name, value))
 }

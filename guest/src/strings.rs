@@ -4,7 +4,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::codes::Code;
 use crate::decide;
@@ -24,7 +24,16 @@ pub fn evaluate(report: &str) -> String {
 
 /// An array of reports in, an array of verdicts out.
 pub fn evaluate_many(reports: &str) -> String {
-    to_json(&Report::read_many(reports).iter().map(crate::evaluate).collect::<Vec<_>>())
+    to_json(&Verdicts(&Report::read_many(reports)))
+}
+
+/// The verdicts on some reports, given one by one.
+struct Verdicts<'r, 'a>(&'r [Report<'a>]);
+
+impl Serialize for Verdicts<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(crate::evaluate))
+    }
 }
 
 /// An earlier verdict and what its receipt says in, a verdict out.

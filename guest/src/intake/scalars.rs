@@ -76,7 +76,10 @@ fn decimal(text: &str) -> Option<f64> {
         "" => "0",
         whole => whole,
     };
-    serde_json::from_str(&format!("{sign}{whole}.{part}0e{exponent}")).ok()
+    match Json::read(&format!("{sign}{whole}.{part}0e{exponent}")) {
+        Ok(Json::Real(number)) => Some(number),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -132,6 +132,30 @@ fn what_is_no_report_is_a_sent_write() {
 }
 
 #[test]
+fn what_is_wrong_with_one_report_does_not_reach_its_neighbours() {
+    let (first, last) = (full().to_string(), r#"{"error": {"code": "40P01"}, "system": "postgresql"}"#);
+    let wrong = [r#"{"error" 1}"#, "nonsense", "", r#"{"seed": 1e}"#];
+    let alone: Vec<String> =
+        [&*first].into_iter().chain(wrong).chain([last]).map(strings::evaluate).collect();
+    let together = strings::evaluate_many(&format!("[{first},{},{last}]", wrong.join(",")));
+    assert_eq!(together, format!("[{}]", alone.join(",")));
+}
+
+#[test]
+fn an_error_that_cannot_be_read_is_lost_and_its_operation_still_judged() {
+    let report = |error: &str| {
+        format!(
+            r#"{{"error": {error}, "operation": {{"effect": "read", "phase": "execute"}}, "system": "mysql"}}"#
+        )
+    };
+    let silent = verdict(&report(r#""""#));
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    for error in [r#"{"code": 1205 "message": 1}"#, "{1213}", &deep, "nonsense"] {
+        assert_eq!(verdict(&report(error)), silent, "{error}");
+    }
+}
+
+#[test]
 fn an_empty_report_is_an_unrecognised_sent_write() {
     let unknown = json!(["OUTCOME_UNKNOWN", "unknown_outcome", false, "unknown", "outcome_unknown"]);
     assert_eq!(words(&verdict("{}")), unknown);
