@@ -43,6 +43,12 @@ impl Signs {
         self.has((look(0) & look(1) & look(2) & look(3)) as u8, bytes)
     }
 
+    /// The indexes of all texts that stand at the start.
+    pub(crate) fn all_at(&self, bytes: &[u8]) -> impl Iterator<Item = usize> {
+        let texts = self.texts.iter().enumerate();
+        texts.filter(|(_, text)| begins(bytes, text)).map(|(index, _)| index)
+    }
+
     /// The first index at which one of the texts stands.
     pub(crate) fn first(&self, bytes: &[u8]) -> Option<usize> {
         self.places(bytes).next()

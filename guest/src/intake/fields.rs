@@ -1,5 +1,7 @@
 //! Which field of a driver's error holds what: one row per spelling, whatever the language.
 
+use crate::lookup::{Words, words};
+
 /// What a field holds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Role {
@@ -85,8 +87,11 @@ impl Role {
     }
 }
 
+/// The fields.
+static FIELDS: Words<Role> = words!(Role, SPELLINGS);
+
 /// Spelling (lower case, without separators and a leading `get`) and role, sorted by spelling.
-const FIELDS: &[(&str, Role)] = &[
+const SPELLINGS: &[(&str, Role)] = &[
     ("args", Role::Arguments),
     ("attempts", Role::Attempts),
     ("backoffms", Role::WaitMilliseconds),
@@ -305,8 +310,7 @@ pub(super) fn role(field: &str) -> Option<Role> {
         Some(rest) if !rest.is_empty() => rest,
         _ => spelling,
     };
-    let at = FIELDS.binary_search_by(|(known, _)| known.as_bytes().cmp(spelling)).ok()?;
-    FIELDS.get(at).map(|(_, role)| *role)
+    FIELDS.get(spelling)
 }
 
 /// A spelling without case and separators: `$metadata` and `Meta-Data` are `metadata`.
@@ -326,10 +330,10 @@ mod tests {
 
     #[test]
     fn the_table_is_sorted_and_spelt_in_normal_form() {
-        for pair in FIELDS.windows(2) {
+        for pair in SPELLINGS.windows(2) {
             assert!(pair[0].0 < pair[1].0, "{} before {}", pair[0].0, pair[1].0);
         }
-        for (spelling, _) in FIELDS {
+        for (spelling, _) in SPELLINGS {
             assert_eq!(normal(spelling, &mut [0; LONGEST]), spelling.as_bytes());
         }
     }

@@ -1,7 +1,7 @@
 //! What tells a system by its shape, where neither host nor driver does: fields, classes, and words of texts.
 
-use alloc::string::String;
-
+use crate::lookup::{self, Words, words};
+use crate::signs::Signs;
 use crate::systems::System;
 
 /// Where a hint is looked for.
@@ -16,155 +16,194 @@ pub(super) enum Where {
 }
 
 use System::*;
-use Where::{Field, Name, Text};
 
-/// Where, what (lower case), which system, and how much it weighs.
-const HINTS: &[(Where, &str, System, u8)] = &[
-    (Field, "pgcode", Postgresql, 5),
-    (Field, "pgerror", Postgresql, 5),
-    (Field, "routine", Postgresql, 3),
-    (Field, "internalquery", Postgresql, 3),
-    (Field, "severity_nonlocalized", Postgresql, 5),
-    (Field, "sqlmessage", Mysql, 3),
-    (Field, "sqlite_errorcode", Sqlite, 9),
-    (Field, "sqlite_errorname", Sqlite, 9),
-    (Field, "extendedresult", Sqlite, 9),
-    (Field, "errcode", Sqlite, 1),
-    (Field, "extended_code", Sqlite, 3),
-    (Field, "errorlabels", Mongodb, 5),
-    (Field, "codename", Mongodb, 4),
-    (Field, "errmsg", Mongodb, 3),
-    (Field, "keypattern", Mongodb, 5),
-    (Field, "writeerrors", Mongodb, 5),
-    (Field, "writeconcernerror", Mongodb, 5),
-    (Field, "errornum", Oracle, 5),
-    (Field, "full_code", Oracle, 5),
-    (Field, "isrecoverable", Oracle, 5),
-    (Field, "$metadata", Dynamodb, 4),
-    (Field, "cancellationreasons", Dynamodb, 9),
-    (Field, "unprocesseditems", Dynamodb, 9),
-    (Field, "responsemetadata", Dynamodb, 4),
-    (Field, "root_cause", Elasticsearch, 5),
-    (Field, "caused_by", Elasticsearch, 2),
-    (Field, "procname", SqlServer, 5),
-    (Field, "linenumber", SqlServer, 4),
-    (Field, "clientconnectionid", SqlServer, 5),
-    (Field, "precedingerrors", SqlServer, 5),
-    (Field, "sfqid", Snowflake, 5),
-    (Field, "inserterrors", Bigquery, 5),
-    (Field, "write_type", Cassandra, 4),
-    (Field, "consistency", Cassandra, 3),
-    (Field, "cancel_outcome", Mongreldb, 9),
-    (Field, "terminal_state", Mongreldb, 5),
-    (Field, "committed_statements", Mongreldb, 5),
-    (Field, "committed", Mongreldb, 2),
-    (Field, "last_commit_epoch", Mongreldb, 5),
-    (Name, "psycopg", Postgresql, 6),
-    (Name, "asyncpg", Postgresql, 6),
-    (Name, "postgres", Postgresql, 6),
-    (Name, "psqlexception", Postgresql, 6),
-    (Name, "pg::", Postgresql, 6),
-    (Name, "pgconn", Postgresql, 6),
-    (Name, "pqxx", Postgresql, 6),
-    (Name, "npgsql", Postgresql, 6),
-    (Name, "neondberror", Postgresql, 6),
-    (Name, "pgrst", Postgresql, 6),
-    (Name, "mysql", Mysql, 5),
-    (Name, "er_", Mysql, 5),
-    (Name, "cr_", Mysql, 3),
-    (Name, "protocol_connection_lost", Mysql, 5),
-    (Name, "mariadb", Mariadb, 6),
-    (Name, "sqlite", Sqlite, 6),
-    (Name, "libsql", Sqlite, 6),
-    (Name, "duckdb", Duckdb, 6),
-    (Name, "sqlserver", SqlServer, 6),
-    (Name, "sqlclient", SqlServer, 6),
-    (Name, "sqlexception", SqlServer, 1),
-    (Name, "tedious", SqlServer, 6),
-    (Name, "mssql", SqlServer, 6),
-    (Name, "elogin", SqlServer, 5),
-    (Name, "ereques", SqlServer, 3),
-    (Name, "etimeout", SqlServer, 3),
-    (Name, "cx_oracle", Oracle, 6),
-    (Name, "oracle", Oracle, 6),
-    (Name, "ora-", Oracle, 6),
-    (Name, "dpy-", Oracle, 6),
-    (Name, "njs-", Oracle, 6),
-    (Name, "mongo", Mongodb, 6),
-    (Name, "redis", Redis, 6),
-    (Name, "valkey", Redis, 6),
-    (Name, "replyerror", Redis, 5),
-    (Name, "cassandra", Cassandra, 6),
-    (Name, "datastax", Cassandra, 6),
-    (Name, "nohostavailable", Cassandra, 5),
-    (Name, "scylla", Cassandra, 6),
-    (Name, "clickhouse", Clickhouse, 6),
-    (Name, "snowflake", Snowflake, 6),
-    (Name, "bigquery", Bigquery, 6),
-    (Name, "google.api_core", Bigquery, 4),
-    (Name, "google.cloud", Bigquery, 4),
-    (Name, "dynamodb", Dynamodb, 6),
-    (Name, "botocore", Dynamodb, 4),
-    (Name, "conditionalcheckfailed", Dynamodb, 6),
-    (Name, "provisionedthroughput", Dynamodb, 6),
-    (Name, "elasticsearch", Elasticsearch, 6),
-    (Name, "opensearch", Elasticsearch, 6),
-    (Name, "mapperparsing", Elasticsearch, 6),
-    (Name, "mapper_parsing", Elasticsearch, 6),
-    (Name, "index_not_found_exception", Elasticsearch, 6),
-    (Name, "cluster_block_exception", Elasticsearch, 6),
-    (Name, "version_conflict_engine_exception", Elasticsearch, 6),
-    (Name, "etcd", Etcd, 6),
-    (Name, "mongreldb", Mongreldb, 6),
-    (Text, "e11000 ", Mongodb, 5),
-    (Text, "mongodb", Mongodb, 2),
-    (Text, "jdbc:oracle", Oracle, 6),
-    (Text, "jdbc:sqlserver", SqlServer, 6),
-    (Text, "postgres://", Postgresql, 6),
-    (Text, "ora-", Oracle, 4),
-    (Text, "dpy-", Oracle, 4),
-    (Text, "db::exception", Clickhouse, 6),
-    (Text, "clickhouse", Clickhouse, 3),
-    (Text, "[sql server]", SqlServer, 6),
-    (Text, "for sql server]", SqlServer, 6),
-    (Text, ", level ", SqlServer, 2),
-    (Text, "clientconnectionid:", SqlServer, 4),
-    (Text, "microsoft.data.sqlclient", SqlServer, 6),
-    (Text, "system.data.sqlclient", SqlServer, 6),
-    (Text, "mariadb", Mariadb, 7),
-    (Text, "mysql", Mysql, 3),
-    (Text, "vttablet", Vitess, 9),
-    (Text, "vtgate", Vitess, 9),
-    (Text, " vt1", Vitess, 5),
-    (Text, "sqlite", Sqlite, 4),
-    (Text, "duckdb", Duckdb, 4),
-    (Text, "catalog error:", Duckdb, 6),
-    (Text, "binder error:", Duckdb, 6),
-    (Text, "parser error:", Duckdb, 5),
-    (Text, "conversion error:", Duckdb, 5),
-    (Text, "constraint error:", Duckdb, 5),
-    (Text, "snowflake", Snowflake, 4),
-    (Text, "sql compilation error", Snowflake, 6),
-    (Text, "bigquery", Bigquery, 5),
-    (Text, "dynamodb", Dynamodb, 5),
-    (Text, "elasticsearch", Elasticsearch, 5),
-    (Text, "cluster_block_exception", Elasticsearch, 5),
-    (Text, "cassandra", Cassandra, 5),
-    (Text, "psycopg", Postgresql, 5),
-    (Text, "postgresql", Postgresql, 3),
-    (Text, "org.postgresql", Postgresql, 5),
-    (Text, "pg_", Postgresql, 2),
-    (Text, "\nline 1:", Postgresql, 1),
-    (Text, "pqconsumeinput", Postgresql, 5),
-    (Text, "pgres_", Postgresql, 5),
-    (Text, "libpq", Postgresql, 4),
-    (Text, "`prisma.", Postgresql, 1),
-    (Text, "pq: ", Postgresql, 4),
-    (Text, "transactionretrywithprotorefresherror", Cockroachdb, 9),
-    (Text, "mongreldb error", Mongreldb, 9),
-    (Text, "redis", Redis, 4),
-    (Text, "etcdserver:", Etcd, 6),
+/// Which system, and how much it weighs.
+type Weight = (System, u8);
+
+/// Names of fields.
+static FIELDS: Words<Weight> = words!(
+    Weight,
+    &[
+        ("pgcode", (Postgresql, 5)),
+        ("pgerror", (Postgresql, 5)),
+        ("routine", (Postgresql, 3)),
+        ("internalquery", (Postgresql, 3)),
+        ("severity_nonlocalized", (Postgresql, 5)),
+        ("sqlmessage", (Mysql, 3)),
+        ("sqlite_errorcode", (Sqlite, 9)),
+        ("sqlite_errorname", (Sqlite, 9)),
+        ("extendedresult", (Sqlite, 9)),
+        ("errcode", (Sqlite, 1)),
+        ("extended_code", (Sqlite, 3)),
+        ("errorlabels", (Mongodb, 5)),
+        ("codename", (Mongodb, 4)),
+        ("errmsg", (Mongodb, 3)),
+        ("keypattern", (Mongodb, 5)),
+        ("writeerrors", (Mongodb, 5)),
+        ("writeconcernerror", (Mongodb, 5)),
+        ("errornum", (Oracle, 5)),
+        ("full_code", (Oracle, 5)),
+        ("isrecoverable", (Oracle, 5)),
+        ("$metadata", (Dynamodb, 4)),
+        ("cancellationreasons", (Dynamodb, 9)),
+        ("unprocesseditems", (Dynamodb, 9)),
+        ("responsemetadata", (Dynamodb, 4)),
+        ("root_cause", (Elasticsearch, 5)),
+        ("caused_by", (Elasticsearch, 2)),
+        ("procname", (SqlServer, 5)),
+        ("linenumber", (SqlServer, 4)),
+        ("clientconnectionid", (SqlServer, 5)),
+        ("precedingerrors", (SqlServer, 5)),
+        ("sfqid", (Snowflake, 5)),
+        ("inserterrors", (Bigquery, 5)),
+        ("write_type", (Cassandra, 4)),
+        ("consistency", (Cassandra, 3)),
+        ("cancel_outcome", (Mongreldb, 9)),
+        ("terminal_state", (Mongreldb, 5)),
+        ("committed_statements", (Mongreldb, 5)),
+        ("committed", (Mongreldb, 2)),
+        ("last_commit_epoch", (Mongreldb, 5)),
+    ]
+);
+
+/// Parts of the names of classes and codes, in lower case.
+const NAMES: &[(&str, Weight)] = &[
+    ("psycopg", (Postgresql, 6)),
+    ("asyncpg", (Postgresql, 6)),
+    ("postgres", (Postgresql, 6)),
+    ("psqlexception", (Postgresql, 6)),
+    ("pg::", (Postgresql, 6)),
+    ("pgconn", (Postgresql, 6)),
+    ("pqxx", (Postgresql, 6)),
+    ("npgsql", (Postgresql, 6)),
+    ("neondberror", (Postgresql, 6)),
+    ("pgrst", (Postgresql, 6)),
+    ("mysql", (Mysql, 5)),
+    ("er_", (Mysql, 5)),
+    ("cr_", (Mysql, 3)),
+    ("protocol_connection_lost", (Mysql, 5)),
+    ("mariadb", (Mariadb, 6)),
+    ("sqlite", (Sqlite, 6)),
+    ("libsql", (Sqlite, 6)),
+    ("duckdb", (Duckdb, 6)),
+    ("sqlserver", (SqlServer, 6)),
+    ("sqlclient", (SqlServer, 6)),
+    ("sqlexception", (SqlServer, 1)),
+    ("tedious", (SqlServer, 6)),
+    ("mssql", (SqlServer, 6)),
+    ("elogin", (SqlServer, 5)),
+    ("ereques", (SqlServer, 3)),
+    ("etimeout", (SqlServer, 3)),
+    ("cx_oracle", (Oracle, 6)),
+    ("oracle", (Oracle, 6)),
+    ("ora-", (Oracle, 6)),
+    ("dpy-", (Oracle, 6)),
+    ("njs-", (Oracle, 6)),
+    ("mongo", (Mongodb, 6)),
+    ("redis", (Redis, 6)),
+    ("valkey", (Redis, 6)),
+    ("replyerror", (Redis, 5)),
+    ("cassandra", (Cassandra, 6)),
+    ("datastax", (Cassandra, 6)),
+    ("nohostavailable", (Cassandra, 5)),
+    ("scylla", (Cassandra, 6)),
+    ("clickhouse", (Clickhouse, 6)),
+    ("snowflake", (Snowflake, 6)),
+    ("bigquery", (Bigquery, 6)),
+    ("google.api_core", (Bigquery, 4)),
+    ("google.cloud", (Bigquery, 4)),
+    ("dynamodb", (Dynamodb, 6)),
+    ("botocore", (Dynamodb, 4)),
+    ("conditionalcheckfailed", (Dynamodb, 6)),
+    ("provisionedthroughput", (Dynamodb, 6)),
+    ("elasticsearch", (Elasticsearch, 6)),
+    ("opensearch", (Elasticsearch, 6)),
+    ("mapperparsing", (Elasticsearch, 6)),
+    ("mapper_parsing", (Elasticsearch, 6)),
+    ("index_not_found_exception", (Elasticsearch, 6)),
+    ("cluster_block_exception", (Elasticsearch, 6)),
+    ("version_conflict_engine_exception", (Elasticsearch, 6)),
+    ("etcd", (Etcd, 6)),
+    ("mongreldb", (Mongreldb, 6)),
 ];
+
+/// Parts of texts, in lower case.
+const TEXTS: &[(&str, Weight)] = &[
+    ("e11000 ", (Mongodb, 5)),
+    ("mongodb", (Mongodb, 2)),
+    ("jdbc:oracle", (Oracle, 6)),
+    ("jdbc:sqlserver", (SqlServer, 6)),
+    ("postgres://", (Postgresql, 6)),
+    ("ora-", (Oracle, 4)),
+    ("dpy-", (Oracle, 4)),
+    ("db::exception", (Clickhouse, 6)),
+    ("clickhouse", (Clickhouse, 3)),
+    ("[sql server]", (SqlServer, 6)),
+    ("for sql server]", (SqlServer, 6)),
+    (", level ", (SqlServer, 2)),
+    ("clientconnectionid:", (SqlServer, 4)),
+    ("microsoft.data.sqlclient", (SqlServer, 6)),
+    ("system.data.sqlclient", (SqlServer, 6)),
+    ("mariadb", (Mariadb, 7)),
+    ("mysql", (Mysql, 3)),
+    ("vttablet", (Vitess, 9)),
+    ("vtgate", (Vitess, 9)),
+    (" vt1", (Vitess, 5)),
+    ("sqlite", (Sqlite, 4)),
+    ("duckdb", (Duckdb, 4)),
+    ("catalog error:", (Duckdb, 6)),
+    ("binder error:", (Duckdb, 6)),
+    ("parser error:", (Duckdb, 5)),
+    ("conversion error:", (Duckdb, 5)),
+    ("constraint error:", (Duckdb, 5)),
+    ("snowflake", (Snowflake, 4)),
+    ("sql compilation error", (Snowflake, 6)),
+    ("bigquery", (Bigquery, 5)),
+    ("dynamodb", (Dynamodb, 5)),
+    ("elasticsearch", (Elasticsearch, 5)),
+    ("cluster_block_exception", (Elasticsearch, 5)),
+    ("cassandra", (Cassandra, 5)),
+    ("psycopg", (Postgresql, 5)),
+    ("postgresql", (Postgresql, 3)),
+    ("org.postgresql", (Postgresql, 5)),
+    ("pg_", (Postgresql, 2)),
+    ("\nline 1:", (Postgresql, 1)),
+    ("pqconsumeinput", (Postgresql, 5)),
+    ("pgres_", (Postgresql, 5)),
+    ("libpq", (Postgresql, 4)),
+    ("`prisma.", (Postgresql, 1)),
+    ("pq: ", (Postgresql, 4)),
+    ("transactionretrywithprotorefresherror", (Cockroachdb, 9)),
+    ("mongreldb error", (Mongreldb, 9)),
+    ("redis", (Redis, 4)),
+    ("etcdserver:", (Etcd, 6)),
+];
+
+/// Hints that are looked for together.
+struct Hints {
+    signs: Signs,
+    weights: &'static [Weight],
+}
+
+static IN_NAMES: Hints = Hints {
+    signs: Signs::new(&const { texts::<{ NAMES.len() }>(NAMES) }),
+    weights: &const { lookup::values::<_, { NAMES.len() }>(NAMES) },
+};
+
+static IN_TEXTS: Hints = Hints {
+    signs: Signs::new(&const { texts::<{ TEXTS.len() }>(TEXTS) }),
+    weights: &const { lookup::values::<_, { TEXTS.len() }>(TEXTS) },
+};
+
+/// The texts of some hints.
+const fn texts<const COUNT: usize>(hints: &[(&'static str, Weight)]) -> [&'static str; COUNT] {
+    let (mut texts, mut index) = ([""; COUNT], 0);
+    while index < COUNT {
+        texts[index] = hints[index].0;
+        index += 1;
+    }
+    texts
+}
 
 /// How much of a text is searched for hints.
 const HEAD: usize = 2048;
@@ -182,16 +221,31 @@ impl Votes {
         while !words.is_char_boundary(head) {
             head -= 1;
         }
-        let words: String = words.get(..head).unwrap_or_default().to_ascii_lowercase();
-        for (_, hint, system, weight) in HINTS.iter().filter(|(at, ..)| *at == place) {
-            let is_hit = match place {
-                Field => words == *hint,
-                Name | Text => words.contains(hint),
-            };
-            if let Some(sum) = self.weights.get_mut(*system as usize).filter(|_| is_hit) {
-                *sum = sum.saturating_add(u16::from(*weight));
+        let words = words.get(..head).unwrap_or_default();
+        match place {
+            Where::Field => FIELDS.get(words.as_bytes()).into_iter().for_each(|hint| self.weigh(hint)),
+            Where::Name => self.search(&IN_NAMES, words),
+            Where::Text => self.search(&IN_TEXTS, words),
+        }
+    }
+
+    /// Counts each hint that stands somewhere in a text once.
+    fn search(&mut self, hints: &Hints, text: &str) {
+        let text = text.to_ascii_lowercase().into_bytes();
+        let mut seen = 0_u64;
+        for rest in hints.signs.places(&text).filter_map(|place| text.get(place..)) {
+            for index in hints.signs.all_at(rest) {
+                let bit = 1 << index;
+                if seen & bit == 0 {
+                    hints.weights.get(index).into_iter().for_each(|hint| self.weigh(*hint));
+                }
+                seen |= bit;
             }
         }
+    }
+
+    fn weigh(&mut self, (system, weight): Weight) {
+        self.add(system, u16::from(weight));
     }
 
     /// Counts what a fixed form tells.
@@ -212,7 +266,7 @@ impl Votes {
 /// The system that the name of an unlisted driver tells.
 pub(super) fn by_driver(driver: &str) -> Option<System> {
     let mut votes = Votes::default();
-    votes.count(Name, driver);
-    votes.count(Text, driver);
+    votes.count(Where::Name, driver);
+    votes.count(Where::Text, driver);
     votes.winner()
 }

@@ -1,6 +1,6 @@
 //! What words announce: the key of a pair, or what a quoted text that follows is.
 
-use super::words::Words;
+use crate::lookup::{Words, words};
 
 /// What a word announces.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -98,7 +98,7 @@ const fn pair(first: u8, second: u8) -> usize {
 }
 
 /// What each word announces.
-pub(super) static CUES: Words<Cue, 1024> = Words::new(WORDS);
+pub(super) static CUES: Words<Cue> = words!(Cue, WORDS);
 
 /// The words.
 #[rustfmt::skip]

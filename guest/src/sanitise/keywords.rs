@@ -1,6 +1,6 @@
 //! What the words of SQL mean to a fingerprint, and which statements can hold a secret.
 
-use super::words::Words;
+use crate::lookup::{Words, words};
 
 /// The part that a keyword plays.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -29,7 +29,7 @@ use Role::{Constant, Filler, Function, Plain, Secret, SecretName, Target, Verb, 
 
 /// The keywords. Words that are as common for columns (`name`, `type`, `status`) are left out: they keep their case.
 #[rustfmt::skip]
-pub(super) static KEYWORDS: Words<Role, 1024> = Words::new(&[
+pub(super) static KEYWORDS: Words<Role> = words!(Role, &[
     ("SELECT", Verb), ("INSERT", Write), ("UPDATE", Write), ("DELETE", Write), ("MERGE", Write), ("REPLACE", Write),
     ("UPSERT", Write), ("CREATE", Write), ("ALTER", Write), ("DROP", Write), ("TRUNCATE", Write), ("GRANT", Write),
     ("REVOKE", Write), ("CALL", Write), ("EXEC", Write), ("EXECUTE", Write), ("LOAD", Write), ("RENAME", Write),

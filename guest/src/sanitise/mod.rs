@@ -33,7 +33,6 @@ mod strict;
 mod url;
 mod verbs;
 mod vocabulary;
-mod words;
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use super::finding::Kind;
 use super::lexer::{self, Lexer};
 use super::scan::Scanner;
 use super::vocabulary::is_vocabulary;
-use super::words::Words;
+use crate::lookup::{Words, words};
 use crate::signs::Signs;
 
 /// How much of a text is looked at to see whether it is a statement, in bytes.
@@ -61,7 +61,7 @@ const OBJECTS: &[&str] = &[
 
 /// Words that start a statement, with the number of tokens that tell whether one follows.
 #[rustfmt::skip]
-static VERBS: Words<usize, 64> = Words::new(&[
+static VERBS: Words<u8> = words!(u8, &[
     ("SELECT", 80), ("UPDATE", 80), ("COPY", 80), ("GRANT", 12), ("REVOKE", 12), ("INSERT", 4), ("REPLACE", 4), ("MERGE", 4),
     ("UPSERT", 4), ("WITH", 4), ("SET", 4), ("DELETE", 3), ("CREATE", 3), ("ALTER", 3), ("DROP", 3), ("TRUNCATE", 3), ("CALL", 3),
     ("EXEC", 3), ("EXECUTE", 3), ("ATTACH", 2), ("DECLARE", 2), ("IDENTIFIED", 2), ("EXPLAIN", 1), ("BEGIN", 1), ("SHOW", 1),
@@ -195,14 +195,14 @@ pub(super) fn is_statement(text: &str) -> bool {
 }
 
 /// Have the first tokens of a text, a verb in front, the structure of a statement?
-fn has_structure(text: &str, reach: usize) -> bool {
+fn has_structure(text: &str, reach: u8) -> bool {
     let window = text.get(..text.floor_char_boundary(WINDOW)).unwrap_or(text);
     let mut words = [""; 12];
     let mut has_marks = false;
     let mut from = None;
     let mut set = None;
     let mut has_equals = false;
-    for (index, token) in Lexer::new(window, Dialect::Postgresql).take(reach).enumerate() {
+    for (index, token) in Lexer::new(window, Dialect::Postgresql).take(reach.into()).enumerate() {
         let word = window.get(token.start..token.end).unwrap_or_default();
         if let Some(slot) = words.get_mut(index) {
             *slot = word;

@@ -1,6 +1,6 @@
 //! The vocabulary of error messages: words that say what went wrong and never what it went wrong with.
 
-use super::words::Words;
+use crate::lookup::{Words, words};
 
 /// Is the word part of the vocabulary? Case does not matter.
 pub(super) fn is_vocabulary(word: &str) -> bool {
@@ -8,11 +8,11 @@ pub(super) fn is_vocabulary(word: &str) -> bool {
 }
 
 macro_rules! vocabulary {
-    ($($word:literal)+) => { Words::new(&[$(($word, ())),+]) };
+    ($($word:literal)+) => { words!((), &[$(($word, ())),+]) };
 }
 
 #[rustfmt::skip]
-static VOCABULARY: Words<(), 2048> = vocabulary! {
+static VOCABULARY: Words<()> = vocabulary! {
     "a" "abort" "aborted" "about" "above" "accept" "accepted" "access" "acquire" "acquired" "across" "action" "active" "add" "added"
     "adding" "address" "after" "again" "against" "all" "allocate" "allowed" "already" "also" "always" "ambiguous" "an" "and" "another"
     "any" "applied" "apply" "are" "argument" "arguments" "array" "as" "at" "attempt" "attempted" "attempts" "authentication"
