@@ -53,43 +53,54 @@ const LONGEST_GAP: usize = 240;
 /// Matches a pattern from the start of a text.
 pub(super) fn take<'t>(pattern: &str, text: &'t str) -> Option<Match<'t>> {
     let mut found = Match::default();
-    let mut rest = text;
-    let mut letters = pattern.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '~' => rest = rest.trim_start(),
-            '%' => {
-                let kind = letters.next()?;
-                let len = length(kind, rest, letters.as_str())?;
-                let (taken, left) = rest.split_at_checked(len)?;
+    let (mut pattern, mut rest) = (pattern, text);
+    while let Some(first) = pattern.bytes().next() {
+        let width = match first {
+            b'~' => {
+                rest = rest.trim_start();
+                1
+            }
+            b'%' => {
+                let kind = *pattern.as_bytes().get(1)?;
+                let (taken, left) = rest.split_at_checked(length(kind, rest, pattern.get(2..)?)?)?;
                 match kind {
-                    'x' => found.hexadecimal = Some(taken),
-                    'r' => found.retries = taken.parse().ok(),
+                    b'x' => found.hexadecimal = Some(taken),
+                    b'r' => found.retries = taken.parse().ok(),
                     _ => found.signs.extend(sign_kind(kind).map(|kind| (kind, taken))),
                 }
                 rest = left;
+                2
             }
             _ => {
-                let first = rest.chars().next()?;
-                if !first.eq_ignore_ascii_case(&letter) {
+                let letters = literal(pattern);
+                let (taken, left) = rest.split_at_checked(letters.len())?;
+                if !taken.eq_ignore_ascii_case(letters) {
                     return None;
                 }
-                rest = rest.get(first.len_utf8()..)?;
+                rest = left;
+                letters.len()
             }
-        }
+        };
+        pattern = pattern.get(width..)?;
     }
     found.len = text.len() - rest.len();
     Some(found)
 }
 
+/// What a pattern begins with that stands for itself.
+fn literal(pattern: &str) -> &str {
+    let end = pattern.bytes().position(|byte| matches!(byte, b'%' | b'~'));
+    end.and_then(|end| pattern.get(..end)).unwrap_or(pattern)
+}
+
 /// What a capture gives.
-const fn sign_kind(kind: char) -> Option<SignKind> {
+const fn sign_kind(kind: u8) -> Option<SignKind> {
     match kind {
-        'd' | 'z' | 'p' | 'w' | 't' | 'i' | 'o' => Some(SignKind::Code),
-        's' => Some(SignKind::SqlState),
-        'c' | 'k' => Some(SignKind::Class),
-        'g' => Some(SignKind::Grpc),
-        'h' => Some(SignKind::Http),
+        b'd' | b'z' | b'p' | b'w' | b't' | b'i' | b'o' => Some(SignKind::Code),
+        b's' => Some(SignKind::SqlState),
+        b'c' | b'k' => Some(SignKind::Class),
+        b'g' => Some(SignKind::Grpc),
+        b'h' => Some(SignKind::Http),
         _ => None,
     }
 }
@@ -114,24 +125,24 @@ pub(super) const fn takes(kind: u8, byte: u8) -> bool {
 }
 
 /// How many bytes a capture takes, where it can.
-fn length(kind: char, text: &str, pattern: &str) -> Option<usize> {
-    let run = |most: usize| run(text, most, |byte| takes(kind as u8, byte));
+fn length(kind: u8, text: &str, pattern: &str) -> Option<usize> {
+    let run = |most: usize| run(text, most, |byte| takes(kind, byte));
     match kind {
-        'd' | 'n' | 'r' => run(9),
-        'z' => run(7).filter(|len| *len == 6),
-        'h' => run(4).filter(|len| *len == 3),
-        'x' => run(8),
-        'u' => run(40).filter(|len| *len == 36),
-        's' => run(6).filter(|len| *len == 5 && text.bytes().take(*len).any(|byte| byte.is_ascii_digit())),
-        'w' => run(80).filter(|len| text.get(..*len).is_some_and(|word| word.contains('_'))),
-        't' => run(40),
-        'i' | 'a' => run(80),
-        'g' => run(24),
-        'o' => run(24).filter(|len| *len >= 3),
-        'k' => kind_of_error(text),
-        'p' => prefixed(text),
-        'c' => class(text),
-        '*' => gap(text, pattern.split(['~', '%']).next()?),
+        b'd' | b'n' | b'r' => run(9),
+        b'z' => run(7).filter(|len| *len == 6),
+        b'h' => run(4).filter(|len| *len == 3),
+        b'x' => run(8),
+        b'u' => run(40).filter(|len| *len == 36),
+        b's' => run(6).filter(|len| *len == 5 && text.bytes().take(*len).any(|byte| byte.is_ascii_digit())),
+        b'w' => run(80).filter(|len| text.get(..*len).is_some_and(|word| word.contains('_'))),
+        b't' => run(40),
+        b'i' | b'a' => run(80),
+        b'g' => run(24),
+        b'o' => run(24).filter(|len| *len >= 3),
+        b'k' => kind_of_error(text),
+        b'p' => prefixed(text),
+        b'c' => class(text),
+        b'*' => gap(text, literal(pattern)),
         _ => None,
     }
 }
@@ -154,7 +165,8 @@ fn kind_of_error(text: &str) -> Option<usize> {
     /// The longest kind, with room.
     const LONGEST: usize = 32;
     let len = run(text, LONGEST, |byte| takes(b'k', byte)).or(Some(LONGEST))?;
-    let words = text.get(..len)?.find(" Error")?;
+    let error = b" Error";
+    let words = text.as_bytes().get(..len)?.windows(error.len()).position(|part| part == error)?;
     let kind = text.get(..words)?;
     (kind.starts_with(|first: char| first.is_ascii_uppercase()) && kind.split(' ').count() <= 3)
         .then_some(words)
@@ -170,18 +182,17 @@ pub(super) fn class(text: &str) -> Option<usize> {
     if !is_marked {
         return None;
     }
-    let mut name = text.get(..len)?;
-    while name.ends_with([':', '.', '\\', '/']) {
-        len -= 1;
-        name = text.get(..len)?;
-    }
-    let last = name.rsplit(['.', ':', '\\', '$', '/', '+']).next()?;
-    let is_qualified = last.len() < name.len() && !name.contains("//") && !name.starts_with('/');
+    let name = text.get(..len)?.trim_end_matches([':', '.', '\\', '/']);
+    let (bytes, is_separator) = (name.as_bytes(), |byte: &u8| b".:\\$/+".contains(byte));
+    let last = name.get(bytes.iter().rposition(is_separator).map_or(0, |at| at + 1)..)?;
     let is_telling = ERROR_ENDINGS.iter().any(|ending| last.ends_with(ending));
-    let is_named = last.starts_with(|first: char| first.is_ascii_uppercase())
-        && last.contains(|letter: char| letter.is_ascii_lowercase());
-    (is_telling || (is_qualified && is_named && name.starts_with(|first: char| first.is_ascii_alphabetic())))
-        .then_some(len)
+    let is_qualified = || last.len() < name.len() && !bytes.windows(2).any(|pair| pair == b"//");
+    let is_named = || {
+        bytes.first().is_some_and(u8::is_ascii_alphabetic)
+            && last.starts_with(|first: char| first.is_ascii_uppercase())
+            && last.bytes().any(|byte| byte.is_ascii_lowercase())
+    };
+    (is_telling || (is_named() && is_qualified())).then_some(name.len())
 }
 
 /// How the names of error classes end.

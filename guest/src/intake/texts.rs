@@ -200,7 +200,8 @@ fn seek(whole: &str, from: usize, stops_at_quote: bool) -> Option<(usize, bool)>
     let mut before = ' ';
     let mut last = whole.get(..from)?.trim_end().chars().next_back().unwrap_or(':');
     let mut is_separate = is_separator(last);
-    for (at, letter) in rest.char_indices() {
+    let mut at = 0;
+    while let Some(letter) = rest.get(at..).and_then(|rest| rest.chars().next()) {
         if at > SEEK || (stops_at_quote && is_behind_quote) {
             break;
         }
@@ -227,8 +228,15 @@ fn seek(whole: &str, from: usize, stops_at_quote: bool) -> Option<(usize, bool)>
         before = letter;
         last = if letter.is_whitespace() { last } else { letter };
         is_separate = is_separator(letter) || (is_separate && letter.is_whitespace());
+        // Inside a word nothing begins.
+        let word = rest.bytes().skip(at).take_while(is_part_of_word).count();
+        at += word.max(letter.len_utf8());
     }
     astray
+}
+
+fn is_part_of_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_'
 }
 
 /// Does a line belong to what stands above it: announced by that one's last mark, indented, or begun as lines of stacks
