@@ -1,6 +1,6 @@
 //! Which rows of a table of patterns can begin at a place: told by the two bytes there, for all rows at once.
 
-use super::pattern::takes;
+use super::pattern::can_take;
 
 /// Some rows of a table, one bit each.
 pub(super) type Rows = u128;
@@ -59,9 +59,9 @@ pub(super) fn numbers(mut rows: Rows) -> impl Iterator<Item = usize> {
 const fn begins(pattern: &[u8], byte: u8) -> bool {
     match pattern {
         [b'%', kind @ (b'c' | b'p' | b'w' | b'o' | b't' | b'k'), ..] => {
-            takes(*kind, byte) && (byte.is_ascii_alphabetic() || (*kind == b'c' && byte == b'_'))
+            can_take(*kind, byte) && (byte.is_ascii_alphabetic() || (*kind == b'c' && byte == b'_'))
         }
-        [b'%', kind, ..] => takes(*kind, byte),
+        [b'%', kind, ..] => can_take(*kind, byte),
         [b'~', ..] => true,
         [first, ..] => is_same(*first, byte),
         [] => false,
@@ -72,7 +72,7 @@ const fn begins(pattern: &[u8], byte: u8) -> bool {
 const fn goes_on(pattern: &[u8], byte: u8) -> bool {
     match pattern {
         [b'%' | b'~', ..] | [_, b'~', ..] | [_] => true,
-        [_, b'%', kind, ..] => takes(*kind, byte),
+        [_, b'%', kind, ..] => can_take(*kind, byte),
         [_, second, ..] => is_same(*second, byte),
         [] => false,
     }

@@ -106,7 +106,27 @@ const fn sign_kind(kind: u8) -> Option<SignKind> {
 }
 
 /// Can a capture take this byte?
-pub(super) const fn takes(kind: u8, byte: u8) -> bool {
+pub(super) fn takes(kind: u8, byte: u8) -> bool {
+    TAKEN[usize::from(byte)] >> (kind % 32) & 1 == 1
+}
+
+/// For each byte the captures that can take it, as bits.
+static TAKEN: [u32; 256] = {
+    let mut taken = [0; 256];
+    let mut byte = 0;
+    while byte < taken.len() {
+        let mut kind = b'a';
+        while kind <= b'z' {
+            taken[byte] |= (can_take(kind, byte as u8) as u32) << (kind % 32);
+            kind += 1;
+        }
+        byte += 1;
+    }
+    taken
+};
+
+/// The same as a rule.
+pub(super) const fn can_take(kind: u8, byte: u8) -> bool {
     match kind {
         b'd' | b'n' | b'r' | b'z' | b'h' => byte.is_ascii_digit(),
         b'x' => byte.is_ascii_hexdigit(),
