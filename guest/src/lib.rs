@@ -32,6 +32,7 @@ pub mod hash;
 pub mod intake;
 pub mod json;
 pub mod judge;
+mod letters;
 mod lookup;
 pub mod observe;
 pub mod publish;

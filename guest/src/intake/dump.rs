@@ -6,6 +6,7 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use crate::json::Json;
+use crate::letters::is_letter;
 
 /// The most fields that are read.
 const MOST_FIELDS: usize = 64;
@@ -17,7 +18,7 @@ const LONGEST: usize = 16 * 1024;
 /// text does not begin as a print, with a name and a bracket.
 pub(super) fn fields_in(text: &str) -> Option<Json<'_>> {
     let text = text.trim_start().trim_start_matches(['&', '*']);
-    let name = text.find(|letter: char| !(letter.is_alphanumeric() || "_.:'".contains(letter)))?;
+    let name = text.find(|letter: char| !(is_letter(letter) || "_.:'".contains(letter)))?;
     let rest = text.get(name..)?.trim_start();
     let starts = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '{');
     if !starts || !rest.starts_with(['{', '(']) || rest.starts_with("()") {

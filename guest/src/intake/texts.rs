@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use super::forms;
 use super::pattern::{self, Match};
 use super::{Place, SignKind, Span, Text};
+use crate::letters::is_letter;
 use crate::signs::Signs;
 
 /// The longest text that is worked on: beyond it only head and tail are kept.
@@ -205,7 +206,7 @@ fn seek(whole: &str, from: usize, stops_at_quote: bool) -> Option<(usize, bool)>
         if at > SEEK || (stops_at_quote && is_behind_quote) {
             break;
         }
-        let is_start = at > 0 && !before.is_alphanumeric() && before != '_' && before != '.';
+        let is_start = at > 0 && !is_letter(before) && before != '_' && before != '.';
         if is_start && rest.get(at..).is_some_and(|rest| forms::is_telling(rest, is_separate)) {
             match is_astray {
                 true => astray = astray.or(Some((from + at, true))),

@@ -85,7 +85,9 @@ impl<'t> Scanner<'t> {
         let before = self.slice(start.saturating_sub(60), start);
         let mut name = start;
         for word in before.trim_end().rsplit(' ').take(3) {
-            if !word.starts_with(|letter: char| letter.is_uppercase()) || word.ends_with([':', '.', '"']) {
+            if !word.starts_with(|letter: char| letter.is_ascii_uppercase() || !letter.is_ascii())
+                || word.ends_with([':', '.', '"'])
+            {
                 break;
             }
             name = name.saturating_sub(word.len() + 1);

@@ -2,6 +2,7 @@
 
 use super::finding::Kind;
 use super::scan::{Scanner, mark_length};
+use crate::letters::is_letter;
 
 /// Markup of prompts and tool calls; compared without case.
 const MARKUP: &[&str] = &[
@@ -133,7 +134,7 @@ pub(super) fn sentence(scanner: &mut Scanner, start: usize, end: usize) -> bool 
     let is_first = |(first, ..): &&Sentence| first.eq_ignore_ascii_case(word);
     let is_sentence = SENTENCES.iter().find(is_first).is_some_and(|(_, second, third)| {
         let window = scanner.slice(end, scanner.text.floor_char_boundary(end + 120));
-        let words = window.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+        let words = window.split(|letter: char| !is_letter(letter)).filter(|word| !word.is_empty());
         let has = |wanted: &[&str], reach: usize| {
             words.clone().take(reach).any(|word| wanted.iter().any(|known| known.eq_ignore_ascii_case(word)))
         };
