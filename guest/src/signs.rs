@@ -1,4 +1,4 @@
-//! Texts that are searched for together.
+//! Texts that are searched for, alone and together.
 
 /// A set of texts. The first four bytes at a place rule most of the texts out, so that a search for all of them costs
 /// little more than one for a byte.
@@ -81,6 +81,27 @@ impl Signs {
         }
         false
     }
+}
+
+/// Where the first of a text's parts like this one starts. The standard library's search is prepared for long parts, which
+/// takes longer than looking for a short one, and 3 kB.
+pub(crate) fn find(text: &str, part: &str) -> Option<usize> {
+    places(text, part).next()
+}
+
+/// Where the last one starts.
+pub(crate) fn find_last(text: &str, part: &str) -> Option<usize> {
+    places(text, part).next_back()
+}
+
+/// Is there one?
+pub(crate) fn holds(text: &str, part: &str) -> bool {
+    find(text, part).is_some()
+}
+
+fn places(text: &str, part: &str) -> impl DoubleEndedIterator<Item = usize> {
+    let bytes = text.as_bytes();
+    (0..bytes.len()).filter(move |at| bytes.get(*at..).is_some_and(|rest| begins(rest, part)))
 }
 
 /// Do the bytes begin with a text? Most differ soon, so that calling for a comparison of memory takes longer.

@@ -12,7 +12,7 @@ use super::forms;
 use super::pattern::{self, Match};
 use super::{Place, SignKind, Span, Text};
 use crate::letters::is_letter;
-use crate::signs::Signs;
+use crate::signs::{Signs, find, find_last};
 
 /// The longest text that is worked on: beyond it only head and tail are kept.
 const LONGEST: usize = 64 * 1024;
@@ -111,7 +111,7 @@ const CONSTRAINTS: &[(&str, &str, char)] = &[
 pub(super) fn constraint(core: &str) -> Option<&str> {
     let line = core;
     let (_, before, end) = CONSTRAINTS.iter().find(|(start, ..)| line.starts_with(start))?;
-    let name = line.get(line.rfind(before)? + before.len()..)?;
+    let name = line.get(find_last(line, before)? + before.len()..)?;
     Some(name.split(*end).next().unwrap_or(name))
 }
 
@@ -171,7 +171,7 @@ fn message_of_log(text: &str) -> usize {
     if !STARTS.iter().any(|start| text.starts_with(start)) {
         return 0;
     }
-    let begins = MESSAGES.iter().filter_map(|words| Some(text.find(words)? + words.len()));
+    let begins = MESSAGES.iter().filter_map(|words| Some(find(text, words)? + words.len()));
     begins.min().unwrap_or(0)
 }
 

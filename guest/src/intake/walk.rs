@@ -10,6 +10,7 @@ use super::scalars::{count, is_code, is_sqlstate, is_word, milliseconds};
 use super::{Evidence, Fault, Place, Sign, SignKind, dump, literal, texts};
 use crate::codes::Proof;
 use crate::json::Json;
+use crate::signs::holds;
 use crate::systems::System;
 use crate::tables;
 
@@ -419,7 +420,7 @@ impl Walk {
         ];
         let frames = value.items().iter().filter_map(Json::as_text).chain(value.as_text());
         for frame in frames.take(MOST_FRAMES) {
-            for (_, is_connecting) in FRAMES.iter().filter(|(words, _)| frame.contains(words)) {
+            for (_, is_connecting) in FRAMES.iter().filter(|(words, _)| holds(frame, words)) {
                 self.evidence.is_connecting |= is_connecting;
                 self.evidence.is_releasing |= !is_connecting;
             }

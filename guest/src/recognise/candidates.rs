@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use crate::codes::{Code, Proof};
 use crate::intake::{Evidence, Fault, Place, Sign, SignKind};
+use crate::signs::holds;
 use crate::systems::System;
 use crate::tables::{self, Layer, Line, Row};
 
@@ -164,7 +165,7 @@ impl Search<'_> {
 
     /// Does a message point at a line of the statement, as PostgreSQL does for its syntax errors?
     fn has_line_number(&self) -> bool {
-        self.fault.texts.iter().any(|text| text.whole.contains("\nLINE "))
+        self.fault.texts.iter().any(|text| holds(&text.whole, "\nLINE "))
     }
 
     /// A name in the tables of pools, mappers and transport.

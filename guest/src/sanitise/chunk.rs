@@ -7,6 +7,7 @@ use super::number;
 use super::scan::Scanner;
 use super::vocabulary::is_vocabulary;
 use super::{mongo, path, sql, url};
+use crate::signs::{find, holds};
 
 /// Starts of secrets that vendors hand out, with the fewest characters that must follow.
 const VENDOR_TOKENS: &[(&str, usize)] = &[
@@ -177,14 +178,14 @@ pub(super) fn chunk(scanner: &mut Scanner, start: usize, end: usize) -> bool {
         return true;
     }
     // The bytes of "invalid byte sequence for encoding".
-    if chunk.starts_with("0x") && scanner.slice(start.saturating_sub(60), start).contains("encoding") {
+    if chunk.starts_with("0x") && holds(scanner.slice(start.saturating_sub(60), start), "encoding") {
         let line = scanner.line_end(start);
         scanner.found(Kind::Value, start, line);
         return true;
     }
     // `key%3Dvalue`, as in a URL's query.
     if has(bytes::PERCENT)
-        && let Some(equals) = chunk.find("%3D").or_else(|| chunk.find("%3d"))
+        && let Some(equals) = find(chunk, "%3D").or_else(|| find(chunk, "%3d"))
     {
         scanner.found(Kind::Value, start + equals + 3, until);
         return true;
@@ -224,7 +225,7 @@ fn mail(scanner: &mut Scanner, start: usize, at: usize, until: usize) -> bool {
     }
     if local.contains([':', '/']) {
         // `user:password@host`, `user/password@service`, `user:password@tcp(host:1)/db`; a scoped package is neither.
-        if local.contains("node_modules") || local.starts_with('/') {
+        if holds(local, "node_modules") || local.starts_with('/') {
             return false;
         }
         let mut end = until;

@@ -5,6 +5,7 @@ use super::finding::Kind;
 use super::lines::Search;
 use super::scan::{Scanner, mark_length};
 use super::{instruction, mongo, pair};
+use crate::signs::find;
 
 impl<'t> Scanner<'t> {
     /// `Duplicate entry 'a-'b' for key 'k'`, `near 'x' y' at line 1`: the quoted text is not escaped, so it ends at
@@ -49,7 +50,7 @@ impl<'t> Scanner<'t> {
 
     /// `string value containing x to a number: T.C`: Oracle quotes nothing.
     pub(super) fn containing(&mut self, end: usize) -> bool {
-        let Some(length) = self.window(end).find(" to a number") else {
+        let Some(length) = find(self.window(end), " to a number") else {
             return false;
         };
         self.found(Kind::Value, end + 1, end + length);
@@ -62,7 +63,7 @@ impl<'t> Scanner<'t> {
         if !line.starts_with(" parameter") {
             return false;
         }
-        let Some(length) = line.find("- [") else {
+        let Some(length) = find(line, "- [") else {
             return false;
         };
         let until = self.last_on_line(end, b']');

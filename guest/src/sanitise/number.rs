@@ -1,6 +1,7 @@
 //! Numbers and texts without words: addresses, UUIDs, hashes, cards, accounts, telephone numbers.
 
 use super::finding::Kind;
+use crate::signs::holds;
 
 /// Is the text a date, a time of day or both, as logs print them: `2024-05-01`, `12:30:45.123`, `2024-05-01T12:30:45+02:00`?
 pub(super) fn is_moment(text: &[u8]) -> bool {
@@ -91,7 +92,7 @@ pub(super) fn ipv6(text: &str) -> Option<usize> {
     let is_next_word =
         text.as_bytes().get(end).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     // A time of day has three groups and no double colon.
-    let is_address = (address.contains("::") && empty <= 3 && (has_digit || count > 3)) || count == 8;
+    let is_address = (holds(address, "::") && empty <= 3 && (has_digit || count > 3)) || count == 8;
     (count > 2 && is_address && !is_next_word).then_some(address.len())
 }
 

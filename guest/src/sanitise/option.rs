@@ -3,6 +3,7 @@
 use super::finding::Kind;
 use super::scan::Scanner;
 use super::sql;
+use crate::signs::{find, holds};
 
 /// An option of a command line whose value goes.
 struct Opt {
@@ -42,7 +43,7 @@ pub(super) fn dash(scanner: &mut Scanner) {
         return;
     }
     if rest.starts_with("-----BEGIN") {
-        let end = rest.find("-----END").map_or(scanner.bytes.len(), |found| scanner.line_end(start + found));
+        let end = find(rest, "-----END").map_or(scanner.bytes.len(), |found| scanner.line_end(start + found));
         scanner.found(Kind::Credential, start, end);
         return;
     }
@@ -51,9 +52,8 @@ pub(super) fn dash(scanner: &mut Scanner) {
         return;
     }
     let window = scanner.slice(scanner.text.floor_char_boundary(start.saturating_sub(90)), start);
-    let known = |option: &&Opt| {
-        rest.starts_with(option.name) && option.tools.iter().any(|tool| window.contains(tool))
-    };
+    let known =
+        |option: &&Opt| rest.starts_with(option.name) && option.tools.iter().any(|tool| holds(window, tool));
     let Some(option) = OPTIONS.iter().find(known) else {
         return;
     };

@@ -7,6 +7,7 @@ use super::scan::Scanner;
 use super::sql;
 use super::vocabulary::is_vocabulary;
 use super::{secret, url};
+use crate::signs::holds;
 
 /// Values that say nothing: flags and place holders.
 const EMPTY_VALUES: &[&str] = &[
@@ -189,11 +190,11 @@ fn value(scanner: &mut Scanner, kind: Kind, at: usize, separator: Separator, is_
             let is_prose = !separator.is_tight && is_vocabulary(bare)
                 || is_number
                 || bare.contains(['=', '('])
-                || bare.contains("::");
+                || holds(bare, "::");
             if says_nothing(bare) || (is_prose && !separator.is_equals && !is_quoted_key) {
                 return false;
             }
-            if bare.contains("://") {
+            if holds(bare, "://") {
                 return url::url(scanner, at);
             }
             (at, at + bare_end(scanner.rest_bytes(at)))

@@ -5,6 +5,7 @@ use super::chunk;
 use super::finding::Kind;
 use super::number;
 use super::scan::Scanner;
+use crate::signs::holds;
 
 /// Extensions of source and data files.
 const EXTENSIONS: &[&str] = &[
@@ -53,7 +54,7 @@ pub(super) fn path(scanner: &mut Scanner, start: usize, until: usize) -> bool {
     let slashes = chunk.bytes().filter(|byte| matches!(byte, b'/' | b'\\')).count();
     let is_drive = matches!(chunk.as_bytes(), [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic());
     let is_relative =
-        slashes > 0 && !chunk.contains("://") && (has_extension(chunk) || chunk.starts_with("node_modules"));
+        slashes > 0 && !holds(chunk, "://") && (has_extension(chunk) || chunk.starts_with("node_modules"));
     let is_module = chunk.starts_with("node:") && chunk.bytes().filter(|byte| *byte == b':').count() > 1;
     let is_file_with_line = slashes == 0
         && chunk.contains(':')

@@ -6,6 +6,7 @@ use super::finding::Kind;
 use super::scan::Scanner;
 use super::vocabulary::is_vocabulary;
 use super::{control, pair, sql};
+use crate::signs::{find, holds};
 
 impl<'t> Scanner<'t> {
     /// The index of the quote that closes one at `open`: not doubled, not escaped, not in front of a letter.
@@ -71,7 +72,7 @@ impl<'t> Scanner<'t> {
         let follows_colon = self.slice(0, open).trim_end_matches(' ').ends_with(':');
         // What is longer than any name is not searched for a colon: quotes that close far away would make that quadratic.
         let is_far =
-            || self.distance > 0 || follows_colon || content.len() > LONGEST_NAME || content.contains(": ");
+            || self.distance > 0 || follows_colon || content.len() > LONGEST_NAME || holds(content, ": ");
         let cue = if self.cue == Cue::Name && is_far() { Cue::None } else { self.cue };
         let is_account = self.byte(end) == b'@' && matches!(self.byte(end + 1), b'\'' | b'"' | b'`');
         let kind = match cue {
@@ -147,7 +148,7 @@ impl<'t> Scanner<'t> {
             && let Some(length) = rest.bytes().take(400).count().checked_sub(open.len())
             && let Some(found) = rest
                 .get(open.len()..open.len() + floor(rest, open.len(), length))
-                .and_then(|window| window.find(close))
+                .and_then(|window| find(window, close))
         {
             let inner = start + open.len();
             self.quoted(start, inner, inner + found, inner + found + close.len());

@@ -6,7 +6,7 @@ use super::lexer::{self, Lexer};
 use super::scan::Scanner;
 use super::vocabulary::is_vocabulary;
 use crate::lookup::{Words, words};
-use crate::signs::Signs;
+use crate::signs::{Signs, find};
 
 /// How much of a text is looked at to see whether it is a statement, in bytes.
 const WINDOW: usize = 600;
@@ -147,11 +147,11 @@ pub(super) fn excerpt(scanner: &mut Scanner, end: usize) -> bool {
     let Some(excerpt) = number.strip_prefix('(').filter(|_| window.len() > number.len() + 1) else {
         return false;
     };
-    let Some(colon) = excerpt.find("): ") else {
+    let Some(colon) = find(excerpt, "): ") else {
         return false;
     };
     let start = end + window.len() - excerpt.len();
-    let known = excerpt.find(". Expected").filter(|found| *found > colon);
+    let known = find(excerpt, ". Expected").filter(|found| *found > colon);
     let until = known.map_or_else(|| scanner.line_end(start), |length| start + length);
     scanner.found(Kind::Sql, start, until);
     true

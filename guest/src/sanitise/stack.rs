@@ -2,6 +2,7 @@
 
 use super::finding::Kind;
 use super::scan::Scanner;
+use crate::signs::{find, holds};
 
 /// Starts of lines of a stack, behind white space.
 const STARTS: &[&str] = &[
@@ -22,7 +23,7 @@ pub(super) fn line(scanner: &mut Scanner) {
     if is_excerpt(scanner, start) {
         let end = scanner.line_end(start);
         let label =
-            scanner.slice(start, end).find(": ").filter(|found| *found < 24).map_or(0, |found| found + 2);
+            find(scanner.slice(start, end), ": ").filter(|found| *found < 24).map_or(0, |found| found + 2);
         return scanner.found(Kind::Sql, start + label, end);
     }
     let first = scanner.byte(start);
@@ -45,11 +46,8 @@ pub(super) fn line(scanner: &mut Scanner) {
     let is_frame = match *sign {
         "at " => {
             start > line
-                && (frame.contains('(')
-                    || frame.contains(":\\")
-                    || frame.contains(".js:")
-                    || frame.contains('/'))
-                || frame.contains(".java:")
+                && (frame.contains('(') || holds(frame, ":\\") || holds(frame, ".js:") || frame.contains('/'))
+                || holds(frame, ".java:")
         }
         "... " => frame.ends_with(" more"),
         "→ " => frame.chars().nth(2).is_some_and(|letter| letter.is_ascii_digit()),
@@ -63,7 +61,7 @@ pub(super) fn line(scanner: &mut Scanner) {
         // The source line is indented deeper than its frame.
         let next = scanner.skip_blanks(end + 1);
         let source = scanner.slice(next, scanner.line_end(next));
-        let is_source = source.contains('(') && !source.contains(": ") && !source.starts_with("File ");
+        let is_source = source.contains('(') && !holds(source, ": ") && !source.starts_with("File ");
         if next > end + 1 + (start - line) || (next > end + 1 && start == line) || is_source {
             until = scanner.line_end(next);
         }
@@ -106,9 +104,9 @@ fn is_numbered(scanner: &Scanner, start: usize) -> bool {
     }
     let line = scanner.slice(at, scanner.line_end(at).min(at + 4000));
     match scanner.byte(at) {
-        b' ' if is_php => line.contains("(") || line.contains("{main}"),
-        b'.' => line.contains("0x") || line.contains("::"),
-        b':' => line.contains(" 0x") || line.contains(": from "),
+        b' ' if is_php => line.contains('(') || holds(line, "{main}"),
+        b'.' => holds(line, "0x") || holds(line, "::"),
+        b':' => holds(line, " 0x") || holds(line, ": from "),
         _ => false,
     }
 }

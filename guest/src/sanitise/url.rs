@@ -3,6 +3,7 @@
 use super::bytes::{self, bits, is_word};
 use super::finding::Kind;
 use super::scan::Scanner;
+use crate::signs::{find, holds};
 
 /// Hosts of documentation: links that servers and drivers put into their own messages.
 const DOCUMENTATION: &[&str] = &[
@@ -89,7 +90,10 @@ pub(super) fn url(scanner: &mut Scanner, start: usize) -> bool {
                 .count();
     }
     let url = scanner.slice(start, end);
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let (scheme, rest) = match find(url, "://") {
+        Some(at) => (url.get(..at).unwrap_or_default(), url.get(at + 3..).unwrap_or_default()),
+        None => ("", url),
+    };
     let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
     let authority = rest.split('/').next().unwrap_or_default();
     if scheme.eq_ignore_ascii_case("file") {
@@ -98,14 +102,14 @@ pub(super) fn url(scanner: &mut Scanner, start: usize) -> bool {
         && !rest.contains('@')
         && !rest.contains('?')
         && (DOCUMENTATION.iter().any(|host| rest.starts_with(host))
-            || rest.contains("/docs/")
+            || holds(rest, "/docs/")
             || authority.len() < 2)
     {
         scanner.at = end;
         scanner.analysed = end;
     } else {
         let has_secret = rest.contains('@')
-            || rest.contains("assword=")
+            || holds(rest, "assword=")
             || url.starts_with("jdbc")
             || url.starts_with("CUBRID");
         let kind = if has_secret {

@@ -4,6 +4,7 @@ use super::dialect::Dialect;
 use super::keywords::{KEYWORDS, Role};
 use super::lexer::{Kind, Lexer, Token};
 use super::{cut, mongo};
+use crate::signs::holds;
 
 /// Two words that write wherever they stand: T-SQL needs nothing between statements.
 const WRITING_PAIRS: &[(&str, &str)] = &[
@@ -52,7 +53,7 @@ pub fn commits(statement: &str, dialect: Dialect) -> bool {
         return true;
     }
     if mongo::is_command(statement, dialect) {
-        return statement.contains("commitTransaction");
+        return holds(statement, "commitTransaction");
     }
     let mut reader = Reader::new(statement, dialect);
     while let Some(word) = reader.next() {
