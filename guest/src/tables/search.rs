@@ -64,6 +64,34 @@ impl Strings {
     }
 }
 
+/// Numbers in runs of consecutive ones with one reading, in blocks of runs.
+pub(super) struct Numbers {
+    /// The first number of each block, and its first run.
+    pub blocks: &'static [(u16, u16)],
+    /// How far behind the start of the run before it in its block each run starts.
+    pub gaps: &'static [u8],
+    /// How many numbers follow the first of each run.
+    pub more: &'static [u8],
+    /// The reading of each run.
+    pub readings: &'static [u8],
+}
+
+impl Numbers {
+    /// The reading of a number.
+    fn find(&self, number: u16) -> Option<Reading> {
+        let next = self.blocks.partition_point(|(first, _)| *first <= number);
+        let (mut start, first) = *self.blocks.get(next.checked_sub(1)?)?;
+        let end = self.blocks.get(next).map_or(self.gaps.len(), |(_, run)| usize::from(*run));
+        for run in usize::from(first)..end {
+            start += u16::from(*self.gaps.get(run)?);
+            if number.checked_sub(start)? <= u16::from(*self.more.get(run)?) {
+                return reading(self.readings, run);
+            }
+        }
+        None
+    }
+}
+
 /// A name that is looked up: `psycopg2.errors.UniqueViolation`.
 #[derive(Clone, Copy)]
 pub(super) struct Name<'a> {
@@ -87,12 +115,8 @@ pub(super) struct Table {
     pub id: &'static str,
     /// What stands before a number in the table's spelling (`ORA-`), and how many digits follow.
     pub spelling: (&'static str, usize),
-    /// The first number of each run of consecutive numbers with one reading; numbers beyond are kept as names.
-    pub starts: &'static [u16],
-    /// How many numbers follow the first.
-    pub more: &'static [u8],
-    /// The reading of each run.
-    pub number_readings: &'static [u8],
+    /// Codes that are numbers; those beyond 65,535 are kept as names.
+    pub numbers: Numbers,
     /// Codes that are names.
     pub names: Strings,
     /// The reading of each name.
@@ -115,12 +139,9 @@ impl Table {
         let (prefix, digits) = self.spelling;
         let key = || format!("{prefix}{number:0digits$}");
         let Ok(number) = u16::try_from(number) else { return self.named(self.names.find(&key())?) };
-        let run = self.starts.partition_point(|start| *start <= number).checked_sub(1)?;
-        if number - *self.starts.get(run)? > u16::from(*self.more.get(run)?) {
-            return None;
-        }
+        let reading = self.numbers.find(number)?;
         let key = key();
-        Some(reading(self.number_readings, run)?.row(self.id, &key, Some(&key)))
+        Some(reading.row(self.id, &key, Some(&key)))
     }
 
     /// The row of a name as it is, by its last part, or by its symbol.
@@ -157,7 +178,11 @@ impl Table {
         let stem = folded.strip_suffix("error").or_else(|| folded.strip_suffix("exception"));
         let index = self.symbols.find(&folded).or_else(|| self.symbols.find(stem?))?;
         let key = *self.symbol_keys.get(index)?;
-        if self.starts.is_empty() { self.named(usize::from(key)) } else { self.number(i64::from(key)) }
+        if self.numbers.blocks.is_empty() {
+            self.named(usize::from(key))
+        } else {
+            self.number(i64::from(key))
+        }
     }
 
     /// The row of the template that matches a line and has the most fixed letters, among those behind this code.
