@@ -1,5 +1,7 @@
 //! Tables of words, looked up by a hash that is laid out at compile time.
 
+use core::ops::Range;
+
 /// A constant map from ASCII words (any case) to a value. [`words!`] lays it out.
 pub(crate) struct Words<T: 'static> {
     /// All words, one after the other: a list of slices would be as large again as what they point to.
@@ -32,29 +34,32 @@ pub(crate) use words;
 
 impl<T: Copy> Words<T> {
     /// The value of a word and the word in the table's spelling; ASCII case does not matter.
-    #[inline]
     pub(crate) fn entry(&self, word: &[u8]) -> Option<(&'static str, T)> {
-        let slot = hash(word) as usize & (self.slots.len() - 1);
-        if *self.slots.get(slot)? == 0 { None } else { self.probe(slot, word) }
-    }
-
-    /// The entry of a word, from its slot on.
-    fn probe(&self, mut slot: usize, word: &[u8]) -> Option<(&'static str, T)> {
-        loop {
-            let index = usize::from(*self.slots.get(slot)?).checked_sub(1)?;
-            let (start, end) = (*self.starts.get(index)?, *self.starts.get(index + 1)?);
-            let spelling = self.text.get(usize::from(start)..usize::from(end))?;
-            if spelling.as_bytes().eq_ignore_ascii_case(word) {
-                return Some((spelling, *self.values.get(index)?));
-            }
-            slot = (slot + 1) & (self.slots.len() - 1);
-        }
+        let index = self.index(word)?;
+        Some((self.text.get(self.range(index)?)?, *self.values.get(index)?))
     }
 
     /// The value of a word.
-    #[inline]
     pub(crate) fn get(&self, word: &[u8]) -> Option<T> {
-        self.entry(word).map(|(_, value)| value)
+        self.values.get(self.index(word)?).copied()
+    }
+
+    fn index(&self, word: &[u8]) -> Option<usize> {
+        let mut slot = hash(word) as usize;
+        loop {
+            slot &= self.slots.len() - 1;
+            let index = usize::from(*self.slots.get(slot)?).checked_sub(1)?;
+            if self.text.as_bytes().get(self.range(index)?)?.eq_ignore_ascii_case(word) {
+                return Some(index);
+            }
+            slot += 1;
+        }
+    }
+
+    /// Where in the text a word stands.
+    fn range(&self, index: usize) -> Option<Range<usize>> {
+        let end = *self.starts.get(index + 1)?;
+        Some(usize::from(*self.starts.get(index)?)..usize::from(end))
     }
 }
 
