@@ -100,8 +100,10 @@ pub(crate) fn holds(text: &str, part: &str) -> bool {
 }
 
 fn places(text: &str, part: &str) -> impl DoubleEndedIterator<Item = usize> {
-    let bytes = text.as_bytes();
-    (0..bytes.len()).filter(move |at| bytes.get(*at..).is_some_and(|rest| begins(rest, part)))
+    let (bytes, part) = (text.as_bytes(), part.as_bytes());
+    let is_first = move |byte: &u8| part.first() == Some(byte);
+    let heads = bytes.iter().enumerate().filter(move |(_, byte)| is_first(byte)).map(|(at, _)| at);
+    heads.filter(move |at| bytes.get(*at..).is_some_and(|rest| rest.starts_with(part)))
 }
 
 /// Do the bytes begin with a text? Most differ soon, so that calling for a comparison of memory takes longer.
