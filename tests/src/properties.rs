@@ -41,7 +41,7 @@ pub fn call(target: &str, text: &str) -> (&'static str, String) {
     (functions.into_iter().find(|name| *name == target).unwrap_or("evaluate"), input)
 }
 
-/// Any text as a report gets a verdict that keeps the laws.
+/// Any text as a report gets a verdict that keeps the laws, and the same one in company; any text as several gets verdicts.
 ///
 /// # Panics
 /// Where a law is broken.
@@ -50,7 +50,13 @@ pub fn evaluate(text: &str) {
     let verdict: Value = serde_json::from_str(&answer).expect("a verdict is JSON");
     let broken = laws::broken(&Report::read(text), &verdict);
     assert!(broken.is_empty(), "{broken:#?}");
-    assert_eq!(answer, strings::evaluate(text), "law 6");
+    let together = strings::evaluate_many(&format!("[{text},{text}]"));
+    if serde_json::from_str::<Value>(text).is_ok() {
+        assert_eq!(together, format!("[{answer},{answer}]"), "law 6");
+    }
+    let verdicts =
+        [together, strings::evaluate_many(text)].map(|many| serde_json::from_str::<Vec<Value>>(&many));
+    assert!(verdicts.iter().all(|many| many.is_ok()), "law 1");
     if holds_canary_in_error_alone(text) {
         let public = leak::public_text(&verdict).to_lowercase();
         assert!(!public.contains(CANARY), "law 2: {public}");
