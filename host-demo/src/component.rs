@@ -171,60 +171,60 @@ impl Component {
     }
 }
 
-/// Calls one function of the interface `json`.
+/// Calls one function of the interface `json`; where that fails, the host answers.
 macro_rules! json {
-    ($component:expr, $function:ident($($input:expr)?), $meaning:ident) => {
+    ($component:expr, $function:ident($($input:expr)?), $closed:expr) => {
         $component.call(
             stringify!($function),
             |exports, store| exports.retort_contract_json().$function(store $(, $input)?),
-            || fault::answer(Function::$meaning, [$($input,)? ""][0]),
+            || $closed,
         )
     };
 }
 
 impl Contract for Component {
     fn evaluate(&self, report: &str) -> String {
-        json!(self, call_evaluate(report), Evaluate)
+        json!(self, call_evaluate(report), fault::answer(Function::Evaluate, report))
     }
 
     fn evaluate_many(&self, reports: &str) -> String {
-        json!(self, call_evaluate_many(reports), EvaluateMany)
+        json!(self, call_evaluate_many(reports), fault::answer(Function::EvaluateMany, reports))
     }
 
     fn reconcile(&self, reconciliation: &str) -> String {
-        json!(self, call_reconcile(reconciliation), Reconcile)
+        json!(self, call_reconcile(reconciliation), fault::answer(Function::Reconcile, reconciliation))
     }
 
     fn summarise(&self, attempts: &str) -> String {
-        json!(self, call_summarise(attempts), Summarise)
+        json!(self, call_summarise(attempts), fault::answer(Function::Summarise, attempts))
     }
 
     fn budget(&self, change: &str) -> String {
-        json!(self, call_budget(change), Budget)
+        json!(self, call_budget(change), fault::answer(Function::Budget, change))
     }
 
     fn redact(&self, text: &str) -> String {
-        json!(self, call_redact(text), Redact)
+        json!(self, call_redact(text), fault::answer(Function::Redact, text))
     }
 
     fn inspect(&self, text: &str) -> String {
-        json!(self, call_inspect(text), Inspect)
+        json!(self, call_inspect(text), fault::answer(Function::Inspect, text))
     }
 
     fn fingerprint(&self, statement: &str) -> String {
-        json!(self, call_fingerprint(statement), Fingerprint)
+        json!(self, call_fingerprint(statement), fault::answer(Function::Fingerprint, statement))
     }
 
     fn render(&self, envelope: &str) -> String {
-        json!(self, call_render(envelope), Render)
+        json!(self, call_render(envelope), fault::answer(Function::Render, envelope))
     }
 
     fn codes(&self) -> String {
-        json!(self, call_codes(), Codes)
+        json!(self, call_codes(), fault::answer(Function::Codes, ""))
     }
 
     fn version(&self) -> String {
-        json!(self, call_version(), Version)
+        json!(self, call_version(), fault::answer(Function::Version, ""))
     }
 
     fn typed(&self) -> &dyn Typed {
