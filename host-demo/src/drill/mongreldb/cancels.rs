@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{Case, Daemon, MOMENT, TIMES, answer};
+use super::{Case, Daemon, MOMENT, Request, TIMES, answer};
 use crate::drill::Error;
 use crate::drill::failures::Outcome;
 use crate::drill::ledger::Claimed;
@@ -24,7 +24,8 @@ impl Daemon<'_> {
             outcome.check(status == 202, || format!("the cancel: {status} {body}"));
             let update = format!("UPDATE ledger SET balance = 1 WHERE id = {id}");
             let update = json!({ "sql": update, "query_id": query_id });
-            self.fails(&Case::post("cancelled", "/sql", update, 499, "CANCELLED"), &mut outcome).await?;
+            self.fails(&Case::of("cancelled", Request::post("/sql", update), 499, "CANCELLED"), &mut outcome)
+                .await?;
             let balance = self.balance(id).await?;
             outcome.check(balance == 0, || format!("cancelled, and the row holds {balance}"));
         }
@@ -45,7 +46,7 @@ impl Daemon<'_> {
         for number in 0..TIMES {
             let (value, query_id) = (number + 2, format!("{:032x}", 1_000 + number));
             let body = json!({ "sql": update(value), "query_id": query_id });
-            let statement = Case::post("", "/sql", body, 499, "CANCELLED");
+            let statement = Request::post("/sql", body);
             let cancel = async {
                 // Its number is not known before it has begun, and a cancel would come before the start.
                 self.awaited(&query_id, MOMENT, |status| status["status"].is_string()).await?;
@@ -55,7 +56,7 @@ impl Daemon<'_> {
             let (answered, _) = tokio::try_join!(self.send(&statement), cancel)?;
             let claimed = self.claim(answered.0, &answered.1, &mut outcome);
             let new = format!("SELECT count(*) AS n FROM wide WHERE balance = {value}");
-            let new = self.send(&Case::sql("", new, 200, "")).await?.1[0]["n"].as_u64();
+            let new = self.send(&Request::sql(new)).await?.1[0]["n"].as_u64();
             let holds = match new {
                 Some(0) => claimed == Claimed::NotCommitted,
                 Some(ROWS) => claimed == Claimed::Committed,
@@ -75,7 +76,7 @@ impl Daemon<'_> {
             let query_id = format!("{id:032x}");
             let update = format!("UPDATE ledger SET balance = 1 WHERE id = {id}");
             let body = json!({ "sql": update, "query_id": query_id });
-            let (status, body) = self.send(&Case::post("", "/sql", body, 200, "")).await?;
+            let (status, body) = self.send(&Request::post("/sql", body)).await?;
             outcome.check(status == 200, || format!("the statement: {status} {body}"));
             let (status, body) = self.control(Method::POST, &query_id, "/cancel").await?;
             let envelope = self.judge("write", answer(status, &body));

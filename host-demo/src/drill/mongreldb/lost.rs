@@ -3,7 +3,7 @@
 use reqwest::Client;
 use serde_json::{Value, json};
 
-use super::{Case, Daemon, GRACE, MOMENT, TIMES, exchange, request};
+use super::{Daemon, GRACE, MOMENT, Request, TIMES, exchange};
 use crate::adapters;
 use crate::drill::Error;
 use crate::drill::failures::Outcome;
@@ -24,8 +24,8 @@ impl Daemon<'_> {
             let body = json!({ "sql": update, "query_id": query_id });
             place.faults.arm("UPDATE", Some((At::Text("UPDATE"), fault)));
             // A client of its own: no connection that was cut before is used again.
-            let case = Case::post("", "/sql", body, 200, "");
-            let Err(error) = exchange(request(&Client::new(), base, &case)).await else {
+            let request = Request::post("/sql", body);
+            let Err(error) = exchange(request.to(&Client::new(), base)).await else {
                 outcome.check(false, || format!("{fault:?}: there was an answer"));
                 continue;
             };

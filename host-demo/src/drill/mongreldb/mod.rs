@@ -39,27 +39,48 @@ enum Caller {
     Token,
 }
 
-/// A request, and what its answer must come to.
-struct Case {
-    name: &'static str,
-    effect: &'static str,
+/// A request to the daemon.
+struct Request {
     caller: Caller,
     method: Method,
     path: String,
     body: Value,
+}
+
+impl Request {
+    fn post(path: &str, body: Value) -> Request {
+        Request { caller: Caller::Token, method: Method::POST, path: String::from(path), body }
+    }
+
+    fn sql(statement: String) -> Request {
+        Request::post("/sql", json!({ "sql": statement }))
+    }
+
+    /// The request as a client sends it to this base.
+    fn to(&self, client: &Client, base: &str) -> RequestBuilder {
+        let request = client.request(self.method.clone(), format!("{base}{}", self.path));
+        let request = match self.caller {
+            Caller::Nobody => request,
+            Caller::User => request.basic_auth(USER.0, Some(USER.1)),
+            Caller::Token => request.bearer_auth(TOKEN),
+        };
+        if self.body.is_null() { request } else { request.json(&self.body) }
+    }
+}
+
+/// A request that fails, and what its answer must come to.
+struct Case {
+    name: &'static str,
+    effect: &'static str,
+    request: Request,
     status: u16,
     code: &'static str,
 }
 
 impl Case {
-    /// A statement of the tool's that writes.
-    fn sql(name: &'static str, statement: String, status: u16, code: &'static str) -> Case {
-        Case::post(name, "/sql", json!({ "sql": statement }), status, code)
-    }
-
-    fn post(name: &'static str, path: &str, body: Value, status: u16, code: &'static str) -> Case {
-        let (effect, path) = ("write", String::from(path));
-        Case { name, effect, caller: Caller::Token, method: Method::POST, path, body, status, code }
+    /// A write's.
+    fn of(name: &'static str, request: Request, status: u16, code: &'static str) -> Case {
+        Case { name, effect: "write", request, status, code }
     }
 }
 
@@ -112,17 +133,6 @@ fn answer(status: u16, body: &Value) -> Value {
     json!({ "status": status, "body": body })
 }
 
-/// A request of this caller's, at this base.
-fn request(client: &Client, base: &str, case: &Case) -> RequestBuilder {
-    let request = client.request(case.method.clone(), format!("{base}{}", case.path));
-    let request = match case.caller {
-        Caller::Nobody => request,
-        Caller::User => request.basic_auth(USER.0, Some(USER.1)),
-        Caller::Token => request.bearer_auth(TOKEN),
-    };
-    if case.body.is_null() { request } else { request.json(&case.body) }
-}
-
 /// Status and body of the answer.
 async fn exchange(request: RequestBuilder) -> reqwest::Result<(u16, Value)> {
     let response = request.send().await?;
@@ -146,14 +156,14 @@ impl<'a> Daemon<'a> {
         self.apply(&format!("CREATE USER {} WITH PASSWORD '{}'", USER.0, USER.1), None).await
     }
 
-    async fn send(&self, case: &Case) -> Result<(u16, Value), Error> {
-        Ok(exchange(request(&self.client, &self.base, case)).await?)
+    async fn send(&self, request: &Request) -> Result<(u16, Value), Error> {
+        Ok(exchange(request.to(&self.client, &self.base)).await?)
     }
 
     /// Runs a statement that must succeed.
     async fn apply(&self, sql: &str, key: Option<&str>) -> Result<(), Error> {
         let body = json!({ "sql": sql, "idempotency_key": key });
-        let (status, body) = self.send(&Case::post("", "/sql", body, 200, "")).await?;
+        let (status, body) = self.send(&Request::post("/sql", body)).await?;
         match status {
             200 => Ok(()),
             _ => Err(Error::Task(format!("MongrelDB refused {sql}: {body}"))),
@@ -161,15 +171,14 @@ impl<'a> Daemon<'a> {
     }
 
     async fn balance(&self, id: u64) -> Result<Value, Error> {
-        let select = Case::sql("", format!("SELECT balance FROM ledger WHERE id = {id}"), 200, "");
+        let select = Request::sql(format!("SELECT balance FROM ledger WHERE id = {id}"));
         Ok(self.send(&select).await?.1[0]["balance"].clone())
     }
 
     /// What the daemon answers to a look at a statement, or to its cancel.
     async fn control(&self, method: Method, query_id: &str, verb: &str) -> Result<(u16, Value), Error> {
         let path = format!("/queries/{query_id}{verb}");
-        let case = Case { method, ..Case::post("", &path, Value::Null, 200, "") };
-        self.send(&case).await
+        self.send(&Request { method, ..Request::post(&path, Value::Null) }).await
     }
 
     /// The envelope of what the daemon answered, or the driver threw.
@@ -189,7 +198,7 @@ impl<'a> Daemon<'a> {
     /// Makes the request; its answer must be a failure of this status and code, without effect and without a word of
     /// the daemon's.
     async fn fails(&self, case: &Case, outcome: &mut Outcome) -> Result<(), Error> {
-        let (status, body) = self.send(case).await?;
+        let (status, body) = self.send(&case.request).await?;
         let envelope = self.judge(case.effect, answer(status, &body));
         let holds = status == case.status
             && envelope["code"] == case.code

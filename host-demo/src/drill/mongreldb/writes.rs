@@ -12,7 +12,7 @@ use reqwest::Client as Http;
 use serde_json::{Value, json};
 use tokio::task::{JoinSet, block_in_place};
 
-use super::{Case, Daemon, answer, exchange, request};
+use super::{Daemon, Request, answer, exchange};
 use crate::adapters;
 use crate::drill::Error;
 use crate::drill::failures::Outcome;
@@ -94,8 +94,8 @@ impl HttpLine {
 impl Line for HttpLine {
     async fn run(&mut self, line: &str) -> Result<(), Value> {
         let (path, body) = line.split_once(' ').unwrap_or((line, ""));
-        let case = Case::post("", path, serde_json::from_str(body).unwrap_or_default(), 200, "");
-        match exchange(request(&self.client, &self.base, &case)).await {
+        let request = Request::post(path, serde_json::from_str(body).unwrap_or_default());
+        match exchange(request.to(&self.client, &self.base)).await {
             Ok((200, _)) => Ok(()),
             Ok((status, body)) => Err(answer(status, &body)),
             Err(error) => Err(adapters::reqwest(&error)),
@@ -177,7 +177,7 @@ async fn compare(
             "SELECT write_id, count(*) AS n FROM changes WHERE write_id >= {first} AND write_id < {} GROUP BY write_id",
             first + LANE
         );
-        let rows = daemon.send(&Case::sql("", select, 200, "")).await?.1;
+        let rows = daemon.send(&Request::sql(select)).await?.1;
         let counted = |row: &Value| Some((row["write_id"].as_u64()?, row["n"].as_u64()?));
         let rows: BTreeMap<u64, u64> = rows.as_array().into_iter().flatten().filter_map(counted).collect();
         for (id, claimed) in (first..).zip(claims) {
