@@ -103,6 +103,10 @@ fn refused(file: &Path) -> String {
     String::from_utf8(output.stderr).expect("UTF-8")
 }
 
+fn parse(json: &str) -> Value {
+    serde_json::from_str(json).expect("JSON")
+}
+
 /// Minted trace ids, 32 hexadecimal digits, become zeros.
 fn without_minted(output: &str) -> String {
     let is_digit = |letter: char| matches!(letter, '0'..='9' | 'a'..='f');
