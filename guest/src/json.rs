@@ -192,20 +192,21 @@ impl<'de> Deserialize<'de> for Key<'de> {
 /// Only quotes, commas and brackets are looked at: what is wrong inside one part does not reach the others.
 pub(crate) fn parts(text: &str, open: char, close: char) -> (Vec<&str>, bool) {
     let mut parts = Vec::new();
-    let Some(inside) = text.trim_matches(BLANKS).strip_prefix(open) else { return (parts, false) };
-    let (mut rest, mut is_open) = (inside, true);
-    while is_open {
+    let Some(mut rest) = text.trim_matches(BLANKS).strip_prefix(open) else { return (parts, false) };
+    loop {
         let Some((part, behind)) = part_end(rest).and_then(|end| rest.split_at_checked(end)) else {
             return (parts, false);
         };
-        let is_empty = parts.is_empty() && part.trim_matches(BLANKS).is_empty();
-        is_open = !behind.starts_with(close);
-        if is_open || !is_empty {
+        if let Some(next) = behind.strip_prefix(',') {
             parts.push(part);
+            rest = next;
+            continue;
         }
-        rest = behind.get(1..).unwrap_or_default();
+        let end = behind.strip_prefix(close);
+        let is_empty = parts.is_empty() && part.trim_matches(BLANKS).is_empty();
+        parts.extend(Some(part).filter(|_| end.is_some() && !is_empty));
+        return (parts, end == Some(""));
     }
-    (parts, rest.is_empty())
 }
 
 /// The name of a member and its value, as they stand in its text.
@@ -317,9 +318,14 @@ mod tests {
         );
         assert_eq!(cut("[]"), (vec![], true));
         assert_eq!(cut("[ ]"), (vec![], true));
-        for (text, whole) in
-            [("", vec![]), ("1", vec![]), ("[", vec![]), ("[1,\"", vec!["1"]), ("[1,[2]", vec!["1"])]
-        {
+        for (text, whole) in [
+            ("", vec![]),
+            ("1", vec![]),
+            ("[", vec![]),
+            ("[1,\"", vec!["1"]),
+            ("[1,[2]", vec!["1"]),
+            ("[1,2}3]", vec!["1"]),
+        ] {
             assert_eq!(cut(text), (whole, false), "{text}");
         }
         assert_eq!(cut("[1]x"), (vec!["1"], false));

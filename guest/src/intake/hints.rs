@@ -197,6 +197,7 @@ static IN_TEXTS: Hints = Hints {
 
 /// The texts of some hints.
 const fn texts<const COUNT: usize>(hints: &[(&'static str, Weight)]) -> [&'static str; COUNT] {
+    assert!(COUNT <= u64::BITS as usize, "one bit per hint");
     let (mut texts, mut index) = ([""; COUNT], 0);
     while index < COUNT {
         texts[index] = hints[index].0;
