@@ -58,8 +58,9 @@ pub struct Options {
     pub instances: Instances,
     /// The most memory of one instance, in bytes; 16 MiB.
     pub memory_bytes: usize,
-    /// The longest call, rounded up to 10 ms; 1 s.
-    pub deadline: Duration,
+    /// The longest call, rounded up to 10 ms; 1 s. `None`: nothing ends a call that does not end, and calls take a fifth less
+    /// time. The component's own time is linear in its input, so that this is for a component whose bytes you know.
+    pub deadline: Option<Duration>,
     /// Prepare memory for instances in advance, where the machine has the address space; yes.
     pub pooling: bool,
     /// Keep the compiled component in wasmtime's cache folder of this user, so that the next start is quick; no.
@@ -71,7 +72,7 @@ impl Default for Options {
         Options {
             instances: Instances::Fresh,
             memory_bytes: 16 << 20,
-            deadline: Duration::from_secs(1),
+            deadline: Some(Duration::from_secs(1)),
             pooling: true,
             cache: false,
         }
@@ -88,7 +89,7 @@ pub struct Component {
     idle: Mutex<Vec<Instance>>,
     faults: AtomicU64,
     /// Stops with the component.
-    _ticker: Ticker,
+    _ticker: Option<Ticker>,
 }
 
 struct Instance {
@@ -110,7 +111,7 @@ impl Component {
         let compiled = Compiled::from_binary(&engine, bytes).map_err(not_the_component)?;
         let prepared = Linker::new(&engine).instantiate_pre(&compiled).map_err(not_the_component)?;
         let prepared = RetortPre::new(prepared).map_err(not_the_component)?;
-        let _ticker = Ticker::start(engine);
+        let _ticker = options.deadline.map(|_| Ticker::start(engine));
         Ok(Component { prepared, options, idle: Mutex::default(), faults: AtomicU64::new(0), _ticker })
     }
 
@@ -140,12 +141,18 @@ impl Component {
             Some(instance) => instance,
             None => self.instantiate()?,
         };
-        instance.store.set_epoch_deadline(ticks(self.options.deadline));
+        self.start_deadline(&mut instance.store);
         let value = call(&instance.exports, &mut instance.store)?;
         if self.options.instances == Instances::Reused {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(instance);
         }
         Ok(value)
+    }
+
+    fn start_deadline(&self, store: &mut Store<StoreLimits>) {
+        if let Some(deadline) = self.options.deadline {
+            store.set_epoch_deadline(ticks(deadline));
+        }
     }
 
     fn take_idle(&self) -> Option<Instance> {
@@ -160,7 +167,7 @@ impl Component {
             let limits = StoreLimitsBuilder::new().memory_size(self.options.memory_bytes).build();
             let mut store = Store::new(self.prepared.engine(), limits);
             store.limiter(|limits| limits);
-            store.set_epoch_deadline(ticks(self.options.deadline));
+            self.start_deadline(&mut store);
             match self.prepared.instantiate(&mut store) {
                 Ok(exports) => return Ok(Instance { store, exports }),
                 // Calls take microseconds: a slot is free again before anything else could be arranged.
@@ -288,7 +295,7 @@ impl Typed for Component {
 /// With the pooling allocator where it is wanted and the machine can, else with memory on demand.
 pub fn engine(options: &Options) -> Result<Engine, Error> {
     let mut config = Config::new();
-    config.epoch_interruption(true).wasm_backtrace_max_frames(None);
+    config.epoch_interruption(options.deadline.is_some()).wasm_backtrace_max_frames(None);
     if options.cache {
         // Without a cache (no home folder, a read-only one) the component is just compiled again.
         config.cache(Cache::from_file(None).ok());

@@ -17,7 +17,7 @@ fn component(options: Options) -> Component {
 
 /// A component whose every call is past its deadline.
 fn failing() -> Component {
-    component(Options { deadline: Duration::ZERO, ..Options::default() })
+    component(Options { deadline: Some(Duration::ZERO), ..Options::default() })
 }
 
 fn parse(json: &str) -> Value {
@@ -126,6 +126,20 @@ fn after_a_trap_for_want_of_memory_the_next_call_gets_a_new_instance() {
         assert_eq!(component.faults(), 1, "{instances:?}");
         assert_eq!(component.evaluate(WRITE), before, "{instances:?}");
     }
+}
+
+#[test]
+fn without_a_deadline_verdicts_and_the_other_bounds_stay() {
+    let unbounded = Options { deadline: None, instances: Instances::Reused, ..Options::default() };
+    let component = component(Options { memory_bytes: 1 << 21, ..unbounded });
+    for report in [READ, WRITE, "nonsense"] {
+        assert_eq!(component.evaluate(report), Native.evaluate(report));
+    }
+    assert_eq!(component.faults(), 0);
+    let long = format!(r#"{{"error":"{}"}}"#, "x".repeat(4 << 20));
+    assert_eq!(parse(&component.evaluate(&long))["envelope"]["code"], "OUTCOME_UNKNOWN");
+    assert_eq!(component.faults(), 1);
+    assert_eq!(component.evaluate(WRITE), Native.evaluate(WRITE));
 }
 
 #[test]

@@ -11,16 +11,22 @@ fn main() {
 }
 
 /// The component with an instance that is kept between calls.
-static COMPONENT: LazyLock<Component> = LazyLock::new(|| {
-    let options = Options { instances: Instances::Reused, ..Options::default() };
-    Component::load(None, options).expect("the component")
-});
+static COMPONENT: LazyLock<Component> = LazyLock::new(|| load(Options::default()));
+
+/// The same without a deadline.
+static UNBOUNDED: LazyLock<Component> =
+    LazyLock::new(|| load(Options { deadline: None, ..Options::default() }));
+
+fn load(options: Options) -> Component {
+    Component::load(None, Options { instances: Instances::Reused, ..options }).expect("the component")
+}
 
 /// Who answers.
 #[derive(Clone, Copy, Debug)]
 enum Host {
     Native,
     Component,
+    ComponentWithoutDeadline,
 }
 
 impl Host {
@@ -28,11 +34,12 @@ impl Host {
         match self {
             Host::Native => &Native,
             Host::Component => &*COMPONENT,
+            Host::ComponentWithoutDeadline => &*UNBOUNDED,
         }
     }
 }
 
-const HOSTS: [Host; 2] = [Host::Native, Host::Component];
+const HOSTS: [Host; 3] = [Host::Native, Host::Component, Host::ComponentWithoutDeadline];
 
 /// Sixteen lines of an ordinary log.
 fn clean() -> String {

@@ -8,6 +8,7 @@ use std::fs;
 use std::future::Future;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
@@ -33,13 +34,16 @@ use crate::{Error, Options, fault};
 pub struct WasiHttp {
     prepared: ProxyPre<Grant>,
     options: Options,
+    deadline: Duration,
     /// Stops with the component.
     _ticker: Ticker,
 }
 
 impl WasiHttp {
-    /// Compiles the component at `path`.
+    /// Compiles the component at `path`. As it may be anybody's, it has a deadline in any case: without another one a second.
     pub fn load(path: &Path, options: Options) -> Result<WasiHttp, Error> {
+        let deadline = options.deadline.unwrap_or(Duration::from_secs(1));
+        let options = Options { deadline: Some(deadline), ..options };
         let unreadable = |source: io::Error| Error::Read { path: path.to_path_buf(), source };
         let bytes = fs::read(path).map_err(unreadable)?;
         let engine = engine(&options)?;
@@ -49,7 +53,7 @@ impl WasiHttp {
             .and_then(|linker| linker.instantiate_pre(&compiled))
             .and_then(ProxyPre::new)
             .map_err(not_the_service)?;
-        Ok(WasiHttp { prepared, options, _ticker: Ticker::start(engine) })
+        Ok(WasiHttp { prepared, options, deadline, _ticker: Ticker::start(engine) })
     }
 
     /// What an instance of its own makes of the request.
@@ -87,7 +91,7 @@ impl Handler for WasiHttp {
         // HTTP/1.0 may leave it out, which wasi:http does not know.
         head.headers.entry(header::HOST).or_insert(HeaderValue::from_static("localhost"));
         let run = self.run(http::Request::from_parts(head, Full::new(body.clone())));
-        let answered = time::timeout(self.options.deadline, run).await;
+        let answered = time::timeout(self.deadline, run).await;
         answered.unwrap_or_else(|_| Err(format_err!("past its deadline"))).or_else(|error| {
             let path = asked.map_or("", |route| route.path);
             tracing::error!(path, reason = %error, "the component failed; the host answered in its place");

@@ -60,11 +60,13 @@ fn main() {
     let reports: Vec<Value> = corpus::reports().into_iter().map(|case| case.report).collect();
     let texts: Vec<String> = reports.iter().map(Value::to_string).collect();
     let records: Vec<_> = reports.iter().map(|report| typed::report(&typed::well_typed(report))).collect();
-    let load = |instances| {
-        let options = Options { instances, ..Options::default() };
+    let load = |options| {
         Component::load(Some(&path("retort.component.wasm")), options).expect("`make component` builds it")
     };
-    let (fresh, warm) = (load(Instances::Fresh), load(Instances::Reused));
+    let kept = || Options { instances: Instances::Reused, ..Options::default() };
+    let (fresh, warm) = (load(Options::default()), load(kept()));
+    let unbounded = load(Options { deadline: None, ..kept() });
+    let kept = [("JSON, warm", &warm), ("JSON, warm, without a deadline", &unbounded)];
 
     let each = |judge: &dyn Fn(&str) -> String| {
         busy(|| texts.iter().for_each(|report| drop(black_box(judge(black_box(report))))))
@@ -73,37 +75,41 @@ fn main() {
         || busy(|| records.iter().for_each(|report| drop(black_box(warm.typed().evaluate(report)))));
     let mut probes = vec![
         Probe::new("native", None, texts.len(), || each(&strings::evaluate)),
-        Probe::new("JSON, warm", Some("native"), texts.len(), || each(&|report| warm.evaluate(report))),
         Probe::new("typed, warm", Some("native"), texts.len(), judge_records),
         Probe::new("JSON, fresh instance", Some("native"), texts.len(), || {
             each(&|report| fresh.evaluate(report))
         }),
     ];
+    for (name, component) in kept {
+        let run = || each(&|report| component.evaluate(report));
+        probes.push(Probe::new(name, Some("native"), texts.len(), run));
+    }
     for size in BATCHES {
         let batch: Vec<Value> = reports.iter().cycle().take(size).cloned().collect();
         let (batch, calls) = (Value::from(batch).to_string(), (400 / size).max(1));
         let native = format!("native, reports at once: {size}");
-        let (warm, again) = (&warm, batch.clone());
-        let run = move || {
-            busy(|| (0..calls).for_each(|_| drop(black_box(strings::evaluate_many(black_box(&again))))))
-        };
+        let again = batch.clone();
+        let run = move || repeated(calls, &|| strings::evaluate_many(black_box(&again)));
         probes.push(Probe::new(&native, None, size * calls, run));
-        let run =
-            move || busy(|| (0..calls).for_each(|_| drop(black_box(warm.evaluate_many(black_box(&batch))))));
-        let name = format!("JSON, warm, reports at once: {size}");
-        probes.push(Probe::new(&name, Some(&native), size * calls, run));
+        for (name, component) in kept {
+            let batch = batch.clone();
+            let run = move || repeated(calls, &|| component.evaluate_many(black_box(&batch)));
+            let name = format!("{name}, reports at once: {size}");
+            probes.push(Probe::new(&name, Some(&native), size * calls, run));
+        }
     }
     for length in LENGTHS {
         let (report, calls) = (report_of(length), (131_072 / length).max(1));
         let native = format!("native, bytes of the message: {length}");
-        let (warm, again) = (&warm, report.clone());
-        let run =
-            move || busy(|| (0..calls).for_each(|_| drop(black_box(strings::evaluate(black_box(&again))))));
+        let again = report.clone();
+        let run = move || repeated(calls, &|| strings::evaluate(black_box(&again)));
         probes.push(Probe::new(&native, None, calls, run));
-        let run =
-            move || busy(|| (0..calls).for_each(|_| drop(black_box(warm.evaluate(black_box(&report))))));
-        let name = format!("JSON, warm, bytes of the message: {length}");
-        probes.push(Probe::new(&name, Some(&native), calls, run));
+        for (name, component) in kept {
+            let report = report.clone();
+            let run = move || repeated(calls, &|| component.evaluate(black_box(&report)));
+            let name = format!("{name}, bytes of the message: {length}");
+            probes.push(Probe::new(&name, Some(&native), calls, run));
+        }
     }
     let threads = |count: usize| format!("JSON, fresh instance, threads: {count}");
     for count in [1, 2] {
@@ -160,6 +166,11 @@ fn measure(probes: &[Probe<'_>]) -> Vec<Figure> {
 fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
+}
+
+/// The processor time that some calls take.
+fn repeated(calls: usize, call: &dyn Fn() -> String) -> Duration {
+    busy(|| (0..calls).for_each(|_| drop(black_box(call()))))
 }
 
 /// The processor time that some work takes.
