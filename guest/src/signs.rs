@@ -101,7 +101,7 @@ pub(crate) fn holds(text: &str, part: &str) -> bool {
 
 fn places(text: &str, part: &str) -> impl DoubleEndedIterator<Item = usize> {
     let (bytes, part) = (text.as_bytes(), part.as_bytes());
-    let is_first = move |byte: &u8| part.first() == Some(byte);
+    let is_first = move |byte: &u8| part.first().is_none_or(|first| first == byte);
     let heads = bytes.iter().enumerate().filter(move |(_, byte)| is_first(byte)).map(|(at, _)| at);
     heads.filter(move |at| bytes.get(*at..).is_some_and(|rest| rest.starts_with(part)))
 }
@@ -133,6 +133,19 @@ mod tests {
     fn finds_every_place_in_order() {
         let places: Vec<usize> = SIGNS.places(b"xx ERR  a.ab").collect();
         assert_eq!(places, [3, 8, 10, 11]);
+    }
+
+    #[test]
+    fn a_single_text_is_found_where_the_standard_library_finds_it() {
+        for text in ["a", "abcabc", "xabc", "éabc é", "ab"] {
+            for part in ["", "a", "abc", "bc", "é", " é", "abcabca"] {
+                assert_eq!(find(text, part), text.find(part), "{part} in {text}");
+                assert_eq!(holds(text, part), text.contains(part), "{part} in {text}");
+                if !part.is_empty() {
+                    assert_eq!(find_last(text, part), text.rfind(part), "{part} in {text}");
+                }
+            }
+        }
     }
 
     #[test]
