@@ -218,11 +218,7 @@ pub(super) struct Votes {
 impl Votes {
     /// Counts the hints of one name or text.
     pub fn count(&mut self, place: Where, words: &str) {
-        let mut head = words.len().min(HEAD);
-        while !words.is_char_boundary(head) {
-            head -= 1;
-        }
-        let words = words.get(..head).unwrap_or_default();
+        let words = words.get(..words.floor_char_boundary(HEAD)).unwrap_or_default();
         match place {
             Where::Field => FIELDS.get(words.as_bytes()).into_iter().for_each(|hint| self.weigh(hint)),
             Where::Name => self.search(&IN_NAMES, words),

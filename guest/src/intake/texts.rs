@@ -36,8 +36,8 @@ pub(super) fn cut(text: &str) -> String {
     if text.len() <= LONGEST {
         return String::from(text);
     }
-    let head = floor(text, LONGEST - TAIL);
-    let tail = floor(text, text.len() - TAIL);
+    let head = text.floor_char_boundary(LONGEST - TAIL);
+    let tail = text.floor_char_boundary(text.len() - TAIL);
     let mut kept = String::from(text.get(..head).unwrap_or_default());
     kept.push('\n');
     kept.push_str(text.get(tail..).unwrap_or_default());
@@ -113,14 +113,6 @@ pub(super) fn constraint(core: &str) -> Option<&str> {
     let (_, before, end) = CONSTRAINTS.iter().find(|(start, ..)| line.starts_with(start))?;
     let name = line.get(find_last(line, before)? + before.len()..)?;
     Some(name.split(*end).next().unwrap_or(name))
-}
-
-/// The nearest character boundary at or before a place.
-fn floor(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 /// Reads a text: every form goes to `note`, and the starts of the server's own words are kept.
