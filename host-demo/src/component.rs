@@ -35,6 +35,8 @@ pub mod bindings {
 
 /// How often the engine's clock ticks: the resolution of the deadline.
 const TICK: Duration = Duration::from_millis(10);
+/// The longest call, unless another is chosen.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(1);
 /// How much of a slot's memory stays mapped between two instances: more than a verdict touches.
 const RESIDENT_BYTES: usize = 2 << 20;
 
@@ -72,7 +74,7 @@ impl Default for Options {
         Options {
             instances: Instances::Fresh,
             memory_bytes: 16 << 20,
-            deadline: Some(Duration::from_secs(1)),
+            deadline: Some(DEADLINE),
             pooling: true,
             cache: false,
         }

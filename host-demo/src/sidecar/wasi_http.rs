@@ -27,38 +27,37 @@ use wasmtime_wasi_http::{
     RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks, WasiHttpView,
 };
 
-use crate::component::{Ticker, engine};
+use crate::component::{DEADLINE, Ticker, engine};
 use crate::{Error, Options, fault};
 
 /// The component, compiled once.
 pub struct WasiHttp {
     prepared: ProxyPre<Grant>,
-    options: Options,
+    memory_bytes: usize,
     deadline: Duration,
     /// Stops with the component.
     _ticker: Ticker,
 }
 
 impl WasiHttp {
-    /// Compiles the component at `path`. As it may be anybody's, it has a deadline in any case: without another one a second.
+    /// Compiles the component at `path`. As it may be anybody's, it has a deadline in any case: without another one the usual second.
     pub fn load(path: &Path, options: Options) -> Result<WasiHttp, Error> {
-        let deadline = options.deadline.unwrap_or(Duration::from_secs(1));
-        let options = Options { deadline: Some(deadline), ..options };
+        let (memory_bytes, deadline) = (options.memory_bytes, options.deadline.unwrap_or(DEADLINE));
         let unreadable = |source: io::Error| Error::Read { path: path.to_path_buf(), source };
         let bytes = fs::read(path).map_err(unreadable)?;
-        let engine = engine(&options)?;
+        let engine = engine(&Options { deadline: Some(deadline), ..options })?;
         let not_the_service = |reason: wasmtime::Error| Error::NotTheService { reason: reason.to_string() };
         let compiled = Component::from_binary(&engine, &bytes).map_err(not_the_service)?;
         let prepared = linker(&engine)
             .and_then(|linker| linker.instantiate_pre(&compiled))
             .and_then(ProxyPre::new)
             .map_err(not_the_service)?;
-        Ok(WasiHttp { prepared, options, deadline, _ticker: Ticker::start(engine) })
+        Ok(WasiHttp { prepared, memory_bytes, deadline, _ticker: Ticker::start(engine) })
     }
 
     /// What an instance of its own makes of the request.
     async fn run(&self, request: http::Request<Full<Bytes>>) -> wasmtime::Result<Response> {
-        let mut store = Store::new(self.prepared.engine(), Grant::nothing(&self.options));
+        let mut store = Store::new(self.prepared.engine(), Grant::nothing(self.memory_bytes));
         store.limiter(|grant| &mut grant.limits);
         // At each tick the instance makes way for others, and for the deadline.
         store.set_epoch_deadline(1);
@@ -73,7 +72,7 @@ impl WasiHttp {
         let answered = async {
             let (head, body) = responded.await.map_err(|_| format_err!("it gave no answer"))??.into_parts();
             // What was made in the instance's memory is no larger than that.
-            let body = Limited::new(body, self.options.memory_bytes).collect().await;
+            let body = Limited::new(body, self.memory_bytes).collect().await;
             let body = body.map_err(|error| format_err!("its answer broke off: {error}"))?;
             Ok(Response::from_parts(head, Body::from(body.to_bytes())))
         };
@@ -118,9 +117,9 @@ struct Grant {
 }
 
 impl Grant {
-    fn nothing(options: &Options) -> Grant {
+    fn nothing(memory_bytes: usize) -> Grant {
         Grant {
-            limits: StoreLimitsBuilder::new().memory_size(options.memory_bytes).build(),
+            limits: StoreLimitsBuilder::new().memory_size(memory_bytes).build(),
             wasi: WasiCtx::builder().build(),
             http: WasiHttpCtx::new(),
             requests: NoRequests,

@@ -63,9 +63,9 @@ fn main() {
     let load = |options| {
         Component::load(Some(&path("retort.component.wasm")), options).expect("`make component` builds it")
     };
-    let kept = || Options { instances: Instances::Reused, ..Options::default() };
-    let (fresh, warm) = (load(Options::default()), load(kept()));
-    let unbounded = load(Options { deadline: None, ..kept() });
+    let reused = || Options { instances: Instances::Reused, ..Options::default() };
+    let (fresh, warm) = (load(Options::default()), load(reused()));
+    let unbounded = load(Options { deadline: None, ..reused() });
     let kept = [("JSON, warm", &warm), ("JSON, warm, without a deadline", &unbounded)];
 
     let each = |judge: &dyn Fn(&str) -> String| {
