@@ -37,6 +37,11 @@ impl Signs {
         Signs { texts, group_size, heads }
     }
 
+    /// Does one of the texts start with this byte?
+    pub(crate) fn may_start_with(&self, byte: u8) -> bool {
+        self.heads[usize::from(byte)] as u8 != 0
+    }
+
     /// Does one of the texts stand at the start?
     pub(crate) fn start(&self, bytes: &[u8]) -> bool {
         let look = |place: usize| self.head(bytes, place) >> (place * 8);

@@ -320,15 +320,13 @@ pub(super) fn end(scanner: &Scanner, open: usize, start: usize) -> usize {
 /// The first place behind `start` where a message goes on, outside of literals in single quotes.
 pub(super) fn boundary(scanner: &Scanner, start: usize, mut is_literal: bool) -> usize {
     for (index, byte) in scanner.rest_bytes(start).iter().enumerate() {
-        let at = start + index;
-        match byte {
-            b'\'' => is_literal = !is_literal,
-            b'\n' | b'(' | b']' | b';' | b'#' | b'[' | b')' | b'.' | b','
-                if !is_literal && BOUNDARIES.start(scanner.rest_bytes(at)) =>
-            {
-                return at;
-            }
-            _ => {}
+        if *byte == b'\'' {
+            is_literal = !is_literal;
+        } else if !is_literal
+            && BOUNDARIES.may_start_with(*byte)
+            && BOUNDARIES.start(scanner.rest_bytes(start + index))
+        {
+            return start + index;
         }
     }
     scanner.bytes.len()
