@@ -12,7 +12,7 @@ struct Opt {
     kind: Kind,
     /// Only a value with a colon goes: `user:secret`.
     needs_colon: bool,
-    /// What the command line holds before it: the tool, or another option.
+    /// What the command line holds one of before it: the tool, or another option. Empty where it may hold anything.
     tools: &'static [&'static str],
 }
 
@@ -21,11 +21,11 @@ const TOOLS: &[&str] = &["sql", "mongo", "pg_", "clickhouse", "redis-cli", "cqls
 
 #[rustfmt::skip]
 const OPTIONS: &[Opt] = &[
-    Opt { name: "--password ", kind: Kind::Credential, needs_colon: false, tools: &[""] },
-    Opt { name: "--token ", kind: Kind::Credential, needs_colon: false, tools: &[""] },
+    Opt { name: "--password ", kind: Kind::Credential, needs_colon: false, tools: &[] },
+    Opt { name: "--token ", kind: Kind::Credential, needs_colon: false, tools: &[] },
     Opt { name: "--user ", kind: Kind::User, needs_colon: false, tools: TOOLS },
     Opt { name: "--username ", kind: Kind::User, needs_colon: false, tools: TOOLS },
-    Opt { name: "-u ", kind: Kind::Credential, needs_colon: true, tools: &[""] },
+    Opt { name: "-u ", kind: Kind::Credential, needs_colon: true, tools: &[] },
     Opt { name: "-a ", kind: Kind::Credential, needs_colon: false, tools: &["redis-cli"] },
     Opt { name: "-P ", kind: Kind::Credential, needs_colon: false, tools: TOOLS },
     Opt { name: "-U ", kind: Kind::User, needs_colon: false, tools: TOOLS },
@@ -52,8 +52,8 @@ pub(super) fn dash(scanner: &mut Scanner) {
         return;
     }
     let window = scanner.slice(scanner.text.floor_char_boundary(start.saturating_sub(90)), start);
-    let known =
-        |option: &&Opt| rest.starts_with(option.name) && option.tools.iter().any(|tool| holds(window, tool));
+    let belongs = |tools: &[&str]| tools.is_empty() || tools.iter().any(|tool| holds(window, tool));
+    let known = |option: &&Opt| rest.starts_with(option.name) && belongs(option.tools);
     let Some(option) = OPTIONS.iter().find(known) else {
         return;
     };
