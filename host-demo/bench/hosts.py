@@ -27,7 +27,7 @@ HOSTS = {
     "python": ("Python", "wasmtime", "retort_contract-*.whl", 3),
     "node": ("Node", "V8, core module", "retort-contract-*.tgz", 3),
     "go": ("Go", "wazero, core module", "go/retort.dev/contract/@v/*.zip", 3),
-    "java": ("Java", "Chicory, core module", "retort-contract-*.jar", 2),
+    "java": ("Java", "Endive, core module", "retort-contract-*.jar", 2),
     "workerd": ("Cloudflare's workerd, HTTP included", "V8, core module", "retort-contract-*.tgz", 3),
     "sidecar": ("Any, `retort sidecar`, HTTP included", "wasmtime", None, 1),
 }

@@ -8,9 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.dylibso.chicory.runtime.Instance;
-import com.dylibso.chicory.runtime.TrapException;
-import com.dylibso.chicory.wasm.ChicoryException;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +17,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import run.endive.runtime.Instance;
+import run.endive.runtime.TrapException;
+import run.endive.wasm.WasmEngineException;
 
 class RetortTest {
   private static final String WRITE =
@@ -60,7 +60,7 @@ class RetortTest {
   @Test
   void aTrapFailsClosedAndTheNextCallMeetsAFreshInstance() throws Exception {
     assertThrows(
-        ChicoryException.class,
+        WasmEngineException.class,
         () -> Engine.instance().export("retort:contract/json@0.1.0#evaluate").apply(0xFFFF_0000L, 0xFFFF));
     Retort retort = new Retort(trapping());
     Verdict closed = Json.MAPPER.readValue(retort.answer(Function.EVALUATE, WRITE), Verdict.class);

@@ -94,15 +94,19 @@ record Service(Process process, Path folder, int port, String stopSignal) implem
   private static Process start(Path folder, String... command) throws IOException {
     ProcessBuilder builder = new ProcessBuilder(unprivileged(command)).directory(folder.toFile());
     builder.environment().put("HOME", folder.toString());
-    builder.redirectOutput(ProcessBuilder.Redirect.DISCARD).redirectError(ProcessBuilder.Redirect.DISCARD);
-    return builder.start();
+    return builder.redirectErrorStream(true).redirectOutput(log(folder).toFile()).start();
   }
 
   private static void run(Path folder, String... command) throws Exception {
     int code = start(folder, command).waitFor();
     if (code != 0) {
-      throw new IOException(command[0] + " ended with " + code);
+      throw new IOException(command[0] + " ended with " + code + ":\n" + Files.readString(log(folder)));
     }
+  }
+
+  /** What the last command that was started in the folder has printed. */
+  private static Path log(Path folder) {
+    return folder.resolve("log");
   }
 
   private static void await(Process server, String... check) throws Exception {
