@@ -37,15 +37,11 @@ impl Signs {
         Signs { texts, group_size, heads }
     }
 
-    /// Does one of the texts start with this byte?
-    pub(crate) fn may_start_with(&self, byte: u8) -> bool {
-        self.heads[usize::from(byte)] as u8 != 0
-    }
-
-    /// Does one of the texts stand at the start?
+    /// Does one of the texts stand at the start? The first byte mostly tells.
+    #[inline]
     pub(crate) fn start(&self, bytes: &[u8]) -> bool {
-        let look = |place: usize| self.head(bytes, place) >> (place * 8);
-        self.has((look(0) & look(1) & look(2) & look(3)) as u8, bytes)
+        let look = |place: usize| (self.head(bytes, place) >> (place * 8)) as u8;
+        look(0) != 0 && self.has(look(0) & look(1) & look(2) & look(3), bytes)
     }
 
     /// The indexes of all texts that stand at the start.

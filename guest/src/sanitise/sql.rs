@@ -322,10 +322,7 @@ pub(super) fn boundary(scanner: &Scanner, start: usize, mut is_literal: bool) ->
     for (index, byte) in scanner.rest_bytes(start).iter().enumerate() {
         if *byte == b'\'' {
             is_literal = !is_literal;
-        } else if !is_literal
-            && BOUNDARIES.may_start_with(*byte)
-            && BOUNDARIES.start(scanner.rest_bytes(start + index))
-        {
+        } else if !is_literal && BOUNDARIES.start(scanner.rest_bytes(start + index)) {
             return start + index;
         }
     }
