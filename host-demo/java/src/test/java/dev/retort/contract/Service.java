@@ -28,7 +28,7 @@ record Service(Process process, Path folder, int port, String stopSignal) implem
             folder, bin.resolve("postgres").toString(), "-D", data, "-p", String.valueOf(port), "-c", "fsync=off", "-c",
             "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + folder);
     String ready = bin.resolve("pg_isready").toString();
-    await(server, ready, "-h", "127.0.0.1", "-p", String.valueOf(port), "-q");
+    await(folder, server, ready, "-h", "127.0.0.1", "-p", String.valueOf(port), "-q");
     return new Service(server, folder, port, "INT");
   }
 
@@ -46,7 +46,7 @@ record Service(Process process, Path folder, int port, String stopSignal) implem
             folder, "/usr/sbin/mariadbd", "--no-defaults", data, "--port=" + port, "--socket=" + socket,
             "--pid-file=" + folder.resolve("pid"), "--bind-address=127.0.0.1");
     String setup = "CREATE DATABASE test; CREATE USER retort@localhost; GRANT ALL ON *.* TO retort@localhost;";
-    await(server, "mariadb", "--no-defaults", "-u", "root", "-S", socket, "-e", setup);
+    await(folder, server, "mariadb", "--no-defaults", "-u", "root", "-S", socket, "-e", setup);
     return new Service(server, folder, port, "TERM");
   }
 
@@ -109,7 +109,7 @@ record Service(Process process, Path folder, int port, String stopSignal) implem
     return folder.resolve("log");
   }
 
-  private static void await(Process server, String... check) throws Exception {
+  private static void await(Path folder, Process server, String... check) throws Exception {
     for (int tries = 0; tries < 600 && server.isAlive(); tries++) {
       Process checking = new ProcessBuilder(check).redirectErrorStream(true).start();
       checking.getInputStream().readAllBytes();
@@ -118,6 +118,6 @@ record Service(Process process, Path folder, int port, String stopSignal) implem
       }
       Thread.sleep(50);
     }
-    throw new IOException("the server does not answer");
+    throw new IOException("the server does not answer:\n" + Files.readString(log(folder)));
   }
 }
